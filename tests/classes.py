@@ -22,9 +22,13 @@ WHY = re.compile(r"^\s*// Members\b", re.MULTILINE)
 # A comment, a string or a character; the code keeps its lines when these are removed.
 NOT_CODE = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:[^"\\\n]|\\.)*"|(?<![0-9a-zA-Z_])\'(?:[^\'\\\n]|\\.)*\'', re.DOTALL)
 HEAD = re.compile(r"\b(?:class|struct)\s+(?:\[\[\w+\]\]\s*|alignas\([^)]*\)\s*)*(\w+)\s*(?:final\s*)?(?::[^;{}()]*)?\{")
-# What a declaration in a class may begin with if it declares no data member of an object.
+# What a declaration in a class may begin with if it declares no data member of an object. A comma is the rest of a
+# function's parameters after a default argument in braces.
 NO_MEMBER = re.compile(r"^(?:using|friend|typedef|static|enum|class|struct|union|template|operator|explicit|virtual|"
-                       r"constexpr|return|#)\b|^~")
+                       r"constexpr|return|#)\b|^[~,]")
+OPERATOR = re.compile(r"\boperator\b")
+# Arguments of templates and functions, in which a comma separates no members.
+ARGUMENTS = re.compile(r"<[^<>]*>|\([^()]*\)")
 BOOLEAN = re.compile(r"^(?:mutable |const )*(?:bool\b|std::atomic<bool>|std::atomic_bool\b)")
 
 
@@ -54,15 +58,21 @@ def declarations(body):
             yield declaration
 
 
-def is_member(declaration):
-    if NO_MEMBER.match(declaration):
-        return False
+def members_in(declaration):
+    """Returns how many data members a declaration has: `int a, b;` has two."""
+    if NO_MEMBER.match(declaration) or OPERATOR.search(declaration):
+        return 0
     # A function's name is before the first bracket that no template or initializer has opened.
     head = re.split(r"=|\{", declaration, maxsplit=1)[0]
     head = re.sub(r"alignas\([^)]*\)|decltype\([^)]*\)", "", head)
     while re.search(r"<[^<>]*>", head):
         head = re.sub(r"<[^<>]*>", "", head)
-    return "(" not in head and len(head.split()) >= 2
+    if "(" in head or len(head.split()) < 2:
+        return 0
+    declarators = declaration.split("{")[0]
+    while ARGUMENTS.search(declarators):
+        declarators = ARGUMENTS.sub("", declarators)
+    return 1 + declarators.count(",")
 
 
 def check_text(path, text):
@@ -70,15 +80,16 @@ def check_text(path, text):
     for found in HEAD.finditer(code):
         if re.search(r"\benum\s+$", code[:found.start()]):
             continue
-        members = [one for one in declarations(body_of(code, found.end())) if is_member(one)]
-        booleans = [one for one in members if BOOLEAN.match(one)]
-        if len(members) <= MEMBERS_MAX and len(booleans) <= BOOLEANS_MAX:
+        counts = [(one, members_in(one)) for one in declarations(body_of(code, found.end()))]
+        members = sum(count for _, count in counts)
+        booleans = sum(count for one, count in counts if BOOLEAN.match(one))
+        if members <= MEMBERS_MAX and booleans <= BOOLEANS_MAX:
             continue
         line = code.count("\n", 0, found.start())
         above = re.search(r"(?:^\s*//[^\n]*\n)*\Z", "\n".join(text.split("\n")[:line]) + "\n", re.MULTILINE)
         if above and WHY.search(above[0]):
             continue
-        yield (f"{path}:{line + 1}: {found[1]} has {len(members)} data members and {len(booleans)} booleans; at most "
+        yield (f"{path}:{line + 1}: {found[1]} has {members} data members and {booleans} booleans; at most "
                f"{MEMBERS_MAX} and {BOOLEANS_MAX}, or a line above it that begins with '// Members' and says why")
 
 
@@ -99,6 +110,13 @@ def self_test():
         ("an inner class", f"class A {{\n  struct B {{\n{bools}\n  }};\n  B b_;\n}};", True),
         ("booleans in braces", "class A {\n" + "\n".join(f"  bool b{i}_{{false}};" for i in range(5)) + "\n};", True),
         ("atomic booleans", "class A {\n" + "\n".join(f"  std::atomic<bool> b{i}_;" for i in range(5)) + "\n};", True),
+        ("booleans in one declaration", "class A {\n  bool a_ = false, b_, c_ = g(1, 2), d_, e_;\n};", True),
+        ("operators", "class A {\n" + "\n".join(f"  bool operator==(const B{i}&) const = default;" for i in range(9)) +
+         "\n};", False),
+        ("default arguments", "class A {\n" + "\n".join(f"  void f{i}(B b = {{}}, int c = 0, int d = 0);" for i in range(26)) +
+         "\n};", False),
+        ("types with commas", "class A {\n" + "\n".join(f"  std::map<int, P<A, B>> m{i}_ = f(1, g(2));" for i in range(25)) +
+         "\n};", False),
         ("few", f"class A {{\n{few}\n  std::function<void(int)> f_;\n  int g() const {{ return 1; }}\n}};", False),
         ("functions", "class A {\n" + "\n".join(f"  bool f{i}() const;" for i in range(30)) + "\n};", False),
         ("constants", "class A {\n" + "\n".join(f"  static constexpr bool b{i} = true;" for i in range(9)) + "\n};", False),

@@ -29,7 +29,7 @@ std::string framed(const std::string& body) {
   return word(static_cast<uint32_t>(body.size())) + body;
 }
 
-// A peer that has proved to be host-b, and may send anything.
+// A peer that has proved to be host-b, and whose bytes each test chooses freely.
 class Access : public testing::Test {
  protected:
   explicit Access(std::vector<std::string> allow = {"spiffe://p/host-c"}, bool dry_run = false,
@@ -246,6 +246,26 @@ TEST_F(Access, ServesAgainWhatFollowsARefusedCall) {
   call("put", {put.substr(0, 10), "x"});
   call("put", {put});
   EXPECT_EQ(served(), put);
+}
+
+// The daemon still holds the request, so no reply can answer it. If the reply ended the call, the
+// held bytes would stand before those of the next call, and reach the server unchecked.
+TEST_F(Access, TakesNoReplyToACallThatTheServerHasNotReceived) {
+  const std::string put = framed(body_of("put"));
+  const std::string reply = framed(word(0x80010002u) + word(3) + "put" + word(1) + '\0');
+  call("put", {put});
+  ASSERT_EQ(served(), put);
+  const auto server = node_.reactor.wires.back();
+  node_.receive(server, reply);
+  link_->written.clear();
+  node_.receive(link_, frame_bytes({.kind = FrameKind::kCall, .stream = stream_, .call = ++calls_},
+                                   call_meta("put", 1) + put.substr(0, 10)));
+  node_.receive(server, word(0));  // an empty frame
+  node_.receive(server, reply);
+  call("put", {put});
+  EXPECT_EQ(server->written, put);
+  ASSERT_FALSE(headers_in(link_->written).empty());
+  EXPECT_EQ(headers_in(link_->written).back().kind, FrameKind::kReset);
 }
 
 // The server's bytes cannot be followed, so the peer's next bytes to it could not be followed

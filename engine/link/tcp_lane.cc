@@ -139,7 +139,7 @@ void TcpLane::go_down(const std::string& reason) {
   if (down_) return;
   down_ = true;
   stream_->want_read(false);
-  stream_->want_write(false);
+  out_.discard(*stream_);
   events_.on_down(reason);
 }
 

@@ -4,13 +4,11 @@
 //
 // Bounds   The payload of a frame has at most kFramePayloadBytesMax bytes. congested() becomes true
 //          when kCongestedBytes bytes are queued, and becomes false again when at most half of
-//          kCongestedBytes are queued. If more than kQueuedBytesMax bytes are
-//          queued, the lane goes down, because its peer sends pings and calls but does not read the
-//          answers.
+//          kCongestedBytes are queued. If more than kQueuedBytesMax bytes are queued, the lane goes
+//          down, because its peer sends pings and calls but does not read the answers.
 // Memory   A lane has a receive buffer, which has only kFirstBytes until the first frame has
-// arrived,
-//          because any host may connect. The send buffer keeps the largest capacity that it has
-//          needed.
+//          arrived, because any host may connect. The send buffer keeps at most kKeepBytes while it
+//          is empty.
 // Thread   Only the reactor's thread uses this class.
 // Errors   on_down() is called once, with the reason as a sentence: the end of the stream, a system
 //          error, or an invalid frame.
@@ -32,6 +30,9 @@ class TcpLane final : public Lane, private StreamEvents {
   static constexpr size_t kQueuedBytesMax = 16 * 1024 * 1024;
   static constexpr size_t kFirstBytes = 4 * 1024;
   static constexpr size_t kReceiveBytes = 256 * 1024;
+  // The memory for frames that an idle lane keeps, so that an iteration that sends up to
+  // kCongestedBytes allocates nothing.
+  static constexpr size_t kKeepBytes = 4 * kCongestedBytes;
   static_assert(kReceiveBytes >= 2 * (sizeof(FrameHeader) + kFramePayloadBytesMax));
 
   // Creates the byte stream with `open`; the stream calls this object's StreamEvents functions.
@@ -70,7 +71,7 @@ class TcpLane final : public Lane, private StreamEvents {
   size_t in_begin_ = 0;
   size_t in_end_ = 0;
   size_t part_bytes_ = 0;
-  BufferedWriter out_{kCongestedBytes};
+  BufferedWriter out_{kKeepBytes};
   // All bytes that the stream has accepted. A frame's number is the count of the bytes before it.
   uint64_t written_ = 0;
   bool congested_ = false;

@@ -41,12 +41,15 @@ struct ServedCall {
     kCancelled,  // all of it has arrived, and the client no longer waits for its reply
   };
 
-  // How far the call has come. It only advances, and may skip kHandedOver: a server can send an
-  // empty frame before it has received anything.
+  // How far the call has come. It only advances.
+  //   kWaiting ──▶ kHandedOver ──▶ kAnswering
+  //       └──▶ kAnsweringEarly ──▶ kAnswering
   enum class Progress : uint8_t {
-    kWaiting,     // the server has received nothing of it
-    kHandedOver,  // a part of it was written to the server's connection
-    kAnswering,   // the first piece of its reply was sent to the peer
+    kWaiting,         // the server has received nothing of the request
+    kAnsweringEarly,  // as kWaiting, but bytes of the server were sent to the peer as the start of
+                      // a reply: a server can send an empty frame before it receives anything
+    kHandedOver,      // a part of the request was written to the server's connection
+    kAnswering,       // as kHandedOver, and the first piece of a reply was sent to the peer
   };
 
   // How this node's manifest lists a function.
@@ -90,20 +93,25 @@ struct ServedCall {
   // says that the request is a frame of several messages.
   void on_last_piece(uint16_t due, bool several);
   void cancel();
-  void hand_over() { advance_to(std::max(progress, Progress::kHandedOver)); }
+  void hand_over() {
+    if (!is_handed_over())
+      advance_to(is_answering() ? Progress::kAnswering : Progress::kHandedOver);
+  }
   // Returns true if the reply begins now, so that kReply must be sent.
   bool begin_reply() {
-    const bool begins = progress != Progress::kAnswering;
-    advance_to(Progress::kAnswering);
-    return begins;
+    if (is_answering()) return false;
+    advance_to(is_handed_over() ? Progress::kAnswering : Progress::kAnsweringEarly);
+    return true;
   }
 
   bool is_complete() const {
     return request == Request::kComplete || request == Request::kCancelled;
   }
   bool is_cancelled() const { return request == Request::kCut || request == Request::kCancelled; }
-  bool is_handed_over() const { return progress != Progress::kWaiting; }
-  bool is_answering() const { return progress == Progress::kAnswering; }
+  bool is_handed_over() const { return progress >= Progress::kHandedOver; }
+  bool is_answering() const {
+    return progress == Progress::kAnsweringEarly || progress == Progress::kAnswering;
+  }
   bool is_answered_by(uint64_t name, int32_t seqid) const {
     return is_handed_over() && (match == Match::kOrder ||
                                 (name == name_hash && (match == Match::kName || seqid == id)));
@@ -123,7 +131,7 @@ struct ServedCall {
 
  private:
   void advance_to(Progress next) {
-    DCHECK(progress <= next) << "a call only advances";
+    DCHECK(progress < next) << "a call only advances";
     progress = next;
   }
 };
@@ -212,7 +220,7 @@ class ServedCalls {
   Worker& worker_;
   PeerShare& share_;
   Fifo<ServedCall> calls_;
-  ByteQueue held_;  // requests that wait for a connection, or for their rest
+  ByteQueue held_;  // bytes of requests that wait for a connection, or until they are whole
   uint64_t last_ordinal_ = 0;
 };
 

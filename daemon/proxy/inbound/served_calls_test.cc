@@ -34,6 +34,27 @@ class ServedCallsTest : public testing::Test {
   const Bytes request_ = std::as_bytes(std::span(text_));
 };
 
+// Bytes of the server that are sent to the peer do not show that the server has received anything.
+TEST(ServedCall, KnowsWhetherTheServerHasReceivedItApartFromWhetherItIsAnswered) {
+  ServedCall early;
+  EXPECT_TRUE(early.begin_reply());
+  EXPECT_FALSE(early.begin_reply());
+  EXPECT_TRUE(early.is_answering());
+  EXPECT_FALSE(early.is_handed_over());
+  early.hand_over();
+  EXPECT_TRUE(early.is_handed_over());
+  EXPECT_TRUE(early.is_answering());
+  EXPECT_FALSE(early.begin_reply());
+
+  ServedCall usual;
+  usual.hand_over();
+  usual.hand_over();
+  EXPECT_TRUE(usual.is_handed_over());
+  EXPECT_FALSE(usual.is_answering());
+  EXPECT_TRUE(usual.begin_reply());
+  EXPECT_FALSE(usual.begin_reply());
+}
+
 TEST_F(ServedCallsTest, TakeOneCallAfterTheOther) {
   EXPECT_TRUE(calls_.takes(1));
   add(5);

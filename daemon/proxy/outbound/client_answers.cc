@@ -68,7 +68,7 @@ void ClientConnection::on_frame(const FrameHeader& header, Bytes payload) {
       break;
     case FrameKind::kReset:
       return on_reset(payload);
-    default:  // kCredit; kinds that an acceptor never sends change nothing
+    default:  // kCredit was handled above; kinds that an acceptor never sends change nothing
       break;
   }
   detach_if_due();
@@ -122,7 +122,8 @@ void ClientConnection::on_fail(const FrameHeader& header, Bytes payload) {
     // Skips calls that have failed here. Such a call may never have been sent; then the header's
     // number means another call.
     if (calls_[i].ordinal != header.call || calls_[i].failure) continue;
-    // Without `replies`, the last piece of the request may still be on its way to the peer.
+    // If the kFail counts no reply (`replies` is 0), the last piece of the request may still be on
+    // its way to the peer, so the call does not show that the peer has taken everything.
     if (header.replies != 0) note_end(calls_[i]);
     return fail(calls_[i], told.failure, std::move(told.detail));
   }
@@ -147,7 +148,7 @@ void ClientConnection::on_far_end() {
       end_after_answers();
     }
   } else {
-    far_end_ = FarEnd::kEnded;
+    if (far_end_ == FarEnd::kOpen) far_end_ = FarEnd::kEnded;
   }
   close_if_done();
 }

@@ -117,7 +117,7 @@ void OutboundStream::send_piece(Call* call, ByteStream& from, Bytes piece, bool 
   send_open();
   if (begins && call != nullptr) count_way(*call);
   delivery_.send(header.call);
-  do {  // repeats only if bytes were held until the unit's head was known
+  do {  // repeats if the piece is too large for one frame, as held bytes may be
     const Bytes part = piece.first(std::min<size_t>(piece.size(), engine::kPieceBytesMax));
     piece = piece.subspan(part.size());
     if (last && piece.empty()) {
@@ -197,7 +197,7 @@ std::span<const std::string> OutboundStream::peers() const {
 }
 
 void OutboundStream::on_bound() {
-  if (server_ == Server::kAny) change_to(Server::kBound);
+  if (opened_ && server_ == Server::kAny) change_to(Server::kBound);
 }
 
 void OutboundStream::detach() {

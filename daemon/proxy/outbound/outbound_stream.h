@@ -64,7 +64,7 @@ class OutboundStream {
   // Begins a stream on the peer's link. The peer learns of it with its first frame, on the lane
   // that this frame uses. If the peer keeps the server's connection, attaches that to the stream.
   void open(PeerLink& peer);
-  // Ends the stream. If the peer knows of it, sends it `last`: kEnd or kReset.
+  // Ends the stream. If the peer knows of the stream, sends the frame `last` on it: kEnd or kReset.
   void leave(engine::FrameKind last);
   // Drops the stream, which has ended already: its link, its lane or the peer has ended it.
   void forget();
@@ -111,7 +111,8 @@ class OutboundStream {
   const KeptServer& kept() const { return kept_; }  // in kDetached
   // Returns the peers to which the next stream may lead.
   std::span<const std::string> peers() const;
-  // Records kBound: the peer's server connection is this application's alone.
+  // Handles kBound: the server's connection is this application's alone. Does nothing if the peer
+  // cannot know of the stream yet.
   void on_bound();
   // Begins a move by sending kDetach, if the peer can do that and not too many moves are running.
   void detach();
