@@ -83,7 +83,8 @@ class Arguments {
   std::vector<std::string> command_names() const;
 
   const std::string program_;
-  const std::unique_ptr<CLI::App> own_;  // null for a command, whose CLI::App the program's owns
+  const std::unique_ptr<CLI::App>
+      own_;  // null for a command: the program's CLI::App owns the command's
   CLI::App& app_;
   std::vector<Option> options_;
   bool help_ = false;

@@ -17,7 +17,7 @@ enum class NameOf : uint8_t { kType, kService, kValue };
 // similar to `unknown`, else "". The name is spelled as `from` must write it.
 std::string nearest_name(const Program& from, NameOf wanted, std::string_view unknown);
 
-// Returns such a text if one of `names` is similar to `unknown`, else "".
+// Returns " (did you mean 'NAME'?)" if one of `names` is similar to `unknown`, else "".
 std::string nearest_name(const std::vector<std::string_view>& names, std::string_view unknown);
 
 }  // namespace hat::hintgen

@@ -125,7 +125,8 @@ void ValueRules::check(const Type& type, const ConstValue& value, Use use) const
   }
 }
 
-// Checks a name that refers to a constant, or to a member of an enum as a number.
+// Checks a name that is used as a value: the name of a constant, or the name of a member of an
+// enum, which stands for a number.
 void ValueRules::check_name(const Type& type, const ConstValue& value, Use use) const {
   const std::string& name = value.text.text;
   if (const Const* constant = scopes_.constant(program_, name)) {

@@ -33,7 +33,7 @@ struct Components {
   double call = 0;              // AM
 };
 
-// The number of each component, in the order of Components.
+// How often an operation uses each component, in the order of Components.
 struct Formula {
   uint8_t put = 0;
   uint8_t get = 0;

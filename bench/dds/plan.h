@@ -25,7 +25,8 @@ struct Settings {
   uint64_t all_operations() const { return uint64_t{team.clients} * operations; }
 };
 
-// The layout of each owner's memory: words for the components, then one structure.
+// The layout of each owner's memory: first the words on which the component costs are measured,
+// then one data structure.
 inline constexpr uint64_t kWords = 100'000;  // the paper's number of elements
 inline constexpr uint64_t kOneWordAt = kWords * 8;
 inline constexpr uint64_t kStructureAt = 1 << 20;

@@ -33,8 +33,9 @@ class Socket {
   static int open(Side side, int fd, int timeout_ms, std::unique_ptr<Socket>& socket,
                   int interrupter = -1);
 
-  // Reads what has arrived, at most `bytes`; returns 0 at the end. `interrupter`: a descriptor, or
-  // -1.
+  // Waits up to `timeout_ms` for bytes, and reads at most `bytes` of those that have arrived.
+  // Returns 0 at the end. If `interrupter` is a descriptor, the wait ends with EINTR when that
+  // descriptor becomes readable; -1 means none.
   ssize_t read(void* into, size_t bytes, int timeout_ms, int interrupter = -1);
   // Waits until read() would return something other than EAGAIN.
   int wait_readable(int timeout_ms, int interrupter = -1);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// client/ring/spin_policy_test.cc: a thread polls while asked to, and while yielding is cheap.
+// client/ring/spin_policy_test.cc: a thread polls for as long as its caller
+// asks, but stops earlier if yielding the core takes long.
 #include "client/ring/spin_policy.h"
 
 #include <gtest/gtest.h>

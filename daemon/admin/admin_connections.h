@@ -6,9 +6,11 @@
 // between two requests connects again.
 //
 // libevent 2.1 neither limits an HTTP server's connections nor reports that it has freed one.
-// Therefore this class creates the server's bufferevents, and keeps one reference to each:
-// bufferevent_free() removes a bufferevent's callbacks even while others hold references. The
-// client sees the end at once; forget_ended() closes the descriptor.
+// Therefore this class creates the bufferevents of the server, and keeps a reference to each. When
+// the HTTP server calls bufferevent_free(), the bufferevent loses its callbacks although this
+// class still has its reference; so a bufferevent without callbacks has ended. To close a
+// connection, this class shuts its socket down, which the client sees at once. forget_ended() then
+// drops the reference, which closes the descriptor.
 //
 // Thread   that of the event base.
 #pragma once

@@ -137,9 +137,10 @@ void add_paths(Page& page, Control& control, const CalledFunctions& called) {
   }
 }
 
-// Adds the calls that `allow` denies, which the server's side checks. A function with a rule has
-// its series before its first call: that call may be denied, and increase() does not count the
-// first value of a series, even if it is 1.
+// Adds the counts of calls that a rule (`allow`) has denied. The daemon on the server's side checks
+// the rules, so it has these counts. A function with a rule has its series before its first call:
+// that call may be denied, and PromQL's increase() does not count the first value of a series, even
+// if it is 1.
 void add_denials(Page& page, Control& control) {
   auto& denied = page.family("hatrpc_authz_denied_total",
                              "Calls of functions that `allow` denies to the peer, by mode.",

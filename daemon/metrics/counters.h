@@ -34,8 +34,8 @@ class Counter {
   std::atomic<uint64_t> value_{0};
 };
 
-// Times in powers of two from 1 µs: bucket i counts times of at most 2^i µs, the last all longer
-// ones.
+// A histogram of times whose buckets double in width. Bucket i counts the times of at most 2^i µs
+// that no earlier bucket counts. The last bucket counts all longer times.
 class LatencyHistogram {
  public:
   static constexpr size_t kBuckets = 25;  // 1 µs … 8.4 s, and +Inf

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// daemon/proxy/client_limits_test.cc: drives everything that local clients can make grow to its
-// limit.
+// daemon/proxy/client_limits_test.cc: drives each table and queue that local clients can
+// make grow, up to its limit.
 //
 // daemon/proxy/peer_limits_test.cc does the same for peers.
 #include <gmock/gmock.h>

@@ -43,7 +43,8 @@ class Successor {
   virtual Answer take(size_t endpoint, std::span<const int> descriptors,
                       std::initializer_list<std::span<const std::byte>> read,
                       const KeptServer* server) = 0;
-  // Offers a connection to a server; a peer will present its token to the successor.
+  // Offers the successor a connection to a local server. The successor gives the connection to the
+  // peer that presents the connection's token.
   virtual Answer take_server(const DetachedConnection& connection) = 0;
 };
 

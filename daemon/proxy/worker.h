@@ -133,9 +133,9 @@ class Worker final : public IterationEvents {
 
   // Calls the connections that wait for a link: one is up, or an attempt has failed.
   void on_link_news();
-  // Puts a link to a peer that is leaving aside, and makes a new one. Such a peer has a successor,
-  // or will have one. Calls that begin from now on go to the successor, and need not wait for the
-  // last call on the old link.
+  // Makes a new link to the same peer beside `peer`, whose hatrpcd is shutting down. That process
+  // has a successor, or will have one. Calls that begin from now on use the new link, which leads
+  // to the successor, and need not wait for the last call on the old link.
   void replace(PeerLink& peer);
 
   // Counts the client connections whose connection to the server is between two streams. Their

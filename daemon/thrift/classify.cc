@@ -16,7 +16,7 @@ using First = std::span<const uint8_t>;
 constexpr std::array<std::string_view, 10> kHttpStarts = {"POST", "OPTI", "GET ", "HTTP", "HEAD",
                                                           "PUT ", "DELE", "PATC", "CONN", "PRI "};
 
-// The size in bytes of the shortest body with a message's head, for each encoding.
+// For each encoding, the size in bytes of the shortest message: a head without a name.
 constexpr uint32_t kStrictBytesMin = 4 + 4 + 4;
 constexpr uint32_t kOldBytesMin = 4 + 1 + 4;
 constexpr uint32_t kCompactBytesMin = 2 + 1 + 1;

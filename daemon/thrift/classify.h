@@ -27,7 +27,7 @@ struct Classification {
   enum class Kind : uint8_t { kUndecided, kMessage, kEmptyFrame, kOpaque };
 
   Kind kind = Kind::kUndecided;
-  Framing framing = Framing::kUnframed;   // set for kMessage, and kFramed for kEmptyFrame
+  Framing framing = Framing::kUnframed;   // set for kMessage; for kEmptyFrame always kFramed
   Encoding encoding = Encoding::kBinary;  // set for kMessage, unless has_header(framing)
   std::string_view opaque_reason;         // set for kOpaque: see MessageReader::opaque_reason()
 };

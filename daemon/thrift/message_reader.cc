@@ -112,7 +112,8 @@ MessageReader::Event MessageReader::start(Cursor& in) {
     Cursor again{first_.data() + length_bytes(found.framing), first_.data() + first_size_};
     first_size_ = 0;
     const Event event = begin_unit(found, first_.data());
-    // Reads the stored first bytes again; a unit always has more bytes than these.
+    // Reads the stored first bytes again. They do not end the unit, because a unit always has more
+    // bytes.
     return event == Event::kNeedMore ? advance(again) : event;
   }
   return Event::kNeedMore;

@@ -4,16 +4,16 @@
 //
 //   S: envelope, payload and checksum into slot n          S posts no request
 //   R: READ ──▶ S's memory, again and again while a reply is due:
-//        fetch 0   READ the slot, as many bytes as the last reply had (first_bytes if that was more
-//                  than 4 KiB); READ the rest if the reply is longer
+//        fetch 0   READ as many bytes of the slot as the last reply had, or first_bytes if the last
+//                  reply had more than 4 KiB; READ the rest if the reply is longer
 //        fetch 1   READ index entry n: the reply's length; READ the slot
 //        fetch 2   READ bucket n: the entry's index; READ the entry: the length; READ the slot
 //   R ── SEND (push) ──▶ S      after empty_polls_max READs in vain: S pushes the replies: by
 //                               `send` if the payload fits, else by `read_rndv` from the slot
 //
 // No completion shows R that a reply is there, so R takes a reply only if its number and its
-// checksum agree. After some replies have been pushed, R tries READs again. It announces that in
-// the next envelope that it sends (fetch_epoch is odd).
+// checksum agree. After some replies have been pushed, R READs again. The next envelope that R
+// sends announces the change to S: its field fetch_epoch is odd while R READs.
 //
 // Bounds   FetchOptions; READs for as many replies as are due, at most `depth` at once.
 // Source   HatRPC (SC'21) 3.1, RFP, FaRM, Pilaf; the switch to pushing is RFP's (EuroSys'17).

@@ -165,8 +165,8 @@ void LaneSet::take_accept(Member& member, Bytes payload) {
   if (const auto made = make(member, member.wish.out, accepted->back); !made) {
     return go_down(member, made.error().message, true);
   }
-  // This side sends its offer before it connects its queue pair, because the two queue pairs can
-  // contact each other as soon as this side has connected.
+  // This side sends its offer before it connects its queue pair. As soon as it has connected, a
+  // message may arrive at the other side, which must know the offer by then.
   send(FrameKind::kLaneReady, member.number, encode(member.lane->offer()));
   if (const auto connected = member.lane->connect(accepted->offer); !connected) {
     return go_down(member, connected.error().message, true);

@@ -70,7 +70,7 @@ class Link final : public SessionEvents {
   bool up() const { return session_ && session_->up(); }
   // Returns true if new calls can use the link.
   bool takes_calls() const { return up() && !going_away_ && !session_->lane().broken(); }
-  // Returns the TCP lane or the session of a link that is up.
+  // Returns the TCP lane of a link that is up; session() returns the session of such a link.
   Lane& lane() { return session_->lane(); }
   const Lane& lane() const { return session_->lane(); }
   Session& session() { return *session_; }

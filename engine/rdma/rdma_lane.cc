@@ -66,9 +66,9 @@ Result<void> RdmaLane::make() {
     used_.push_back(handler.get());
     if (row(leg).late) late_.push_back(handler.get());
   }
-  // Beside the legs of the lane's shape, this side may receive by kSend, which leg_for() chooses
-  // for some messages of some shapes, and by kReadRndv. If a receiver no longer READs messages by
-  // itself (leg fetch), the sender pushes them by one of these two.
+  // The other side may send by the legs of the lane's shape, and by two more: by kSend, which
+  // leg_for() chooses for some messages, and by kReadRndv. On a lane whose leg is fetch, the other
+  // side uses these two when this side has stopped to READ messages by itself.
   for (const Leg leg : {Leg::kSend, Leg::kReadRndv, options_.in.leg, options_.in.beyond}) {
     receives_by_ |= 1u << static_cast<uint32_t>(leg);
   }

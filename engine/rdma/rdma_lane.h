@@ -288,7 +288,8 @@ class RdmaLane final : public Lane {
   void go_down(const std::string& reason);
   void tell_down();
 
-  // Exists while the lane's owner calls the lane: on_down() then waits for the next flush().
+  // An object of this class exists while the owner of the lane is inside a call of the lane. If the
+  // lane fails in such a call, it does not call on_down() from there, but in the next flush().
   class InCall {
    public:
     explicit InCall(RdmaLane& lane) : lane_(lane) { ++lane_.in_calls_; }

@@ -103,7 +103,8 @@ constexpr size_t bytes_of(const LaneShape& shape) { return size_t{shape.slots} *
 // their offers once each knows the other's shape.
 struct LaneOffer {
   QueuePairAddress queue_pair{};
-  RemoteBuffer slots;              // holds its own messages; a fetching side READs them there
+  RemoteBuffer slots;              // has the messages that the offering side sends; on a lane
+                                   // with a fetch leg the other side READs them there
   RemoteBuffer window;             // receives the other side's messages
   RemoteBuffer sender_extra;       // other memory of its sending leg: indexes or a bitmap
   RemoteBuffer receiver_extra;     // other memory here of the other side's sending leg: a bitmap

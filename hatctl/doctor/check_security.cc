@@ -50,8 +50,8 @@ bool is_open_to_everybody(const TlsFile& file) {
   return barrier(file, anybody) == nullptr;
 }
 
-// Judges one file. Returns false if the file cannot be read. An error in TlsFiles::error then has
-// the same cause.
+// Adds findings about one file. Returns false if the file cannot be read. The caller then leaves
+// out the error of all files together (TlsFiles::error), because it has the same cause.
 bool judge_tls_file(const TlsFile& file, const Examined& examined, Findings& findings) {
   if (file.hidden) {
     findings.warn(file.key, file.path + ": not checked, because the user of hatctl may not read it",

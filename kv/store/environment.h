@@ -72,9 +72,9 @@ class Environment {
   using Changes = std::function<int(MDB_txn*)>;
   Result<void> write(const Changes& change);
 
-  // Waits until everything that was committed is on disk. Fails also if an earlier sync failed,
-  // since the disk may then lack what that sync should have written, for ever. The destructor does
-  // the same, but cannot report a failure.
+  // Waits until everything that was committed is on disk. Fails also if an earlier sync failed: the
+  // kernel does not write the pages of a failed sync again, so the disk may never have them. The
+  // destructor syncs too, but cannot report a failure.
   Result<void> sync();
 
   // Writes a consistent, compact copy to `folder`, which must not exist yet; the copy can be opened

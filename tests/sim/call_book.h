@@ -81,14 +81,15 @@ class CallBook {
   // next, or nullptr.
   void on_answer(SimCall* expected, const Message& message, std::string_view bytes);
 
-  // Records that a promise is broken. The first one is kept, and ends the run.
+  // Records that hatrpcd has broken a promise to an application. The record has only the first
+  // broken promise, which ends the run.
   void broken(const std::string& what);
   const std::string& first_broken() const { return first_broken_; }
 
   // Records that this upstream connection serves only one client connection (mirror mode).
   void upstream_is_mirrored(uint64_t upstream) { mirrored_[upstream] = 0; }
-  // Sets the failure tokens that the run's faults may lead to. Without any, calls of one connection
-  // keep their order even from one upstream connection to the next.
+  // Sets the failure tokens with which the faults of this run may end calls. If there are none, the
+  // calls of one client connection keep their order even if they use several upstream connections.
   void allow(std::vector<std::string_view> failures) { allowed_ = std::move(failures); }
   bool no_failures() const { return allowed_.empty(); }
   // Records that nothing delays the clients or their own daemon, so that time-outs must be exact.

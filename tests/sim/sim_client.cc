@@ -80,8 +80,9 @@ void SimClient::add_call() {
     call.type = ordinary ? MessageType::kCall : MessageType::kOneway;
     // A client always sends the same function in the same way.
     call.name = listed ? "note" : ordinary ? "unlisted_post" : "unlisted_note";
-    // On a connection that is carried byte for byte, the client would receive the server's answer
-    // to it.
+    // The server may answer a oneway call with an exception only if the daemon follows the
+    // connection's messages, because the daemon then drops that answer. On a connection that is
+    // carried byte for byte, the client would receive the answer and take it for another call's.
     const bool followed = plan_.possible_percent == 0 && plan_.depth < plan_.calls_out_max;
     if (!listed && !ordinary && followed && random_.percent(50)) {
       call.behaviour = Behaviour::kAppException;
@@ -238,8 +239,9 @@ bool SimClient::may_be_bytes() const {
                              std::ranges::count_if(oneways_, possible)) >= plan_.calls_out_max;
 }
 
-// Returns the oneway call that an exception of the daemon answers, or nullptr. Answers arrive in
-// order, so that call was sent after the last call that was answered.
+// Returns the oneway call that `message` answers, if `message` is an exception that the daemon made
+// for a oneway call; otherwise nullptr. Answers arrive in the order of the calls. Therefore the
+// returned call is one that was sent after the last answered call.
 SimCall* SimClient::oneway_that(const Message& message) const {
   const Field* text = message.find(1);
   if (message.type != MessageType::kException || text == nullptr ||

@@ -81,7 +81,7 @@ void InboundStream::send_reply(ServedCall& call, Bytes piece, bool last, thrift:
   FrameHeader header{.stream = id_, .call = call.ordinal};
   call.response_bytes += piece.size();
   spend(piece.size());
-  do {  // repeats only if bytes were held until the unit's head was known
+  do {  // repeats if the piece is too large for one frame, as held bytes may be
     const Bytes part = piece.first(std::min<size_t>(piece.size(), engine::kPieceBytesMax));
     piece = piece.subspan(part.size());
     header.kind = call.begin_reply() ? FrameKind::kReply : FrameKind::kMore;

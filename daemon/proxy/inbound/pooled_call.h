@@ -71,7 +71,7 @@ class PooledCall final : public UpstreamUser, private UnitSink, private Deadline
   enum class Reply : uint8_t { kExpected, kNone };
   // Begins a call; busy() must be false. May call PooledCallEvents before it returns.
   void ask(const thrift::WholeMessage& request, Reply reply);
-  // Returns true if a call is in flight; ask() must wait for its end.
+  // Returns true if a call is in flight. The caller must not call ask() before that call has ended.
   bool busy() const { return state_ != State::kNone && state_ != State::kParked; }
   // Returns the bytes of the reply that have arrived and were not taken. If answer_is_whole(), they
   // are the rest of the reply.

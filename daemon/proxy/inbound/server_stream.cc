@@ -79,7 +79,7 @@ void ServerStream::on_frame(uint32_t lane, const FrameHeader& header, Bytes payl
     case FrameKind::kReset:
       end_all_due();
       return close();
-    default:  // kCredit; kinds that an initiator never sends change nothing
+    default:  // kCredit was handled above; kinds that an initiator never sends change nothing
       break;
   }
   if (!stream_.is_closed() && header.credit != 0) on_room();
@@ -454,8 +454,8 @@ void ServerStream::lose_upstream(Failure failure, bool delivered, std::string_vi
   close_if_done();
 }
 
-// Ends the client's connection, as a TCP relay does, after everything that the server owed was
-// answered.
+// Ends the client's connection because the server has ended its own, as a TCP relay does. All calls
+// of the client have been answered by then.
 void ServerStream::end_server() {
   binding_.end();
   stream_.send_control(FrameKind::kEnd);

@@ -449,7 +449,8 @@ TEST_F(ServersEndTest, IsNoneWhereNoConnectionCameAbout) {
   EXPECT_NE(node_.reactor.wires.back(), server) << "it tries again";
 }
 
-// An older peer does not know kBound, and does not expect the end.
+// A peer of an older link version does not know kBound, and does not expect a kEnd when the server
+// ends its connection.
 TEST_F(ServersEndTest, IsNotToldToAPeerOfBefore) {
   peer_of(engine::kLinkVersionOfBound - 1);
   call(1, 1, "get");

@@ -169,8 +169,8 @@ class UpstreamPool {
  public:
   UpstreamPool(Worker& worker, uint32_t seed) : worker_(worker), random_(seed) {}
 
-  // Limits the connections of a shared service that one stream has alone, and those of a mirrored
-  // service without a limit of its own.
+  // The most connections of one service that belong to a single stream each. Of a shared service
+  // these are the further connections; of a mirrored service without `max_connections`, all.
   static constexpr size_t kOwnMax = 1024;
   // Opens a connection for one stream alone. Returns null if the limit is reached.
   std::unique_ptr<UpstreamConnection> open(const ServedConfig& served);

@@ -2,9 +2,12 @@
 // daemon/proxy/outbound/peer_link.h: a worker's link to one peer, the RDMA lanes beside it, and the
 // client connections that have a stream there. It handles the events of its link and its lanes.
 //
-//   kCurrent ──▶ kLeaving ──▶ kAgreed     the peer has announced that it leaves (kGoAway)
-//       └────────────────────────▲       without RDMA lanes there is nothing to wait for
-// Another PeerLink replaces one that is no longer kCurrent; this one carries the streams that it
+//   kCurrent ──▶ kLeaving ──▶ kAgreed
+//       └────────────────────────▲
+// kCurrent ends when the peer announces by kGoAway that it shuts down. This side answers with a
+// kGoAway, which leads to kAgreed: at once if it has no RDMA lanes, otherwise when everything on
+// them has arrived (kLeaving). In kLeaving and kAgreed a new PeerLink to the same peer exists
+// beside the old one, and gets all new streams. The old PeerLink carries only the streams that it
 // has, and the worker deletes it when its link ends.
 //
 // Thread   the worker's.
