@@ -14,10 +14,10 @@ CallQueue::~CallQueue() {
   DCHECK_EQ(failed_, 0u) << "each failed call was counted once";
 }
 
-Call& CallQueue::add(ClientConnection& connection, const thrift::Head& head, Reply reply,
+Call& CallQueue::add(ClientConnection* connection, const thrift::Head& head, Reply reply,
                      FunctionCounters& counters) {
   Call& call = *worker_.calls().take();
-  call.connection = &connection;
+  call.connection = connection;
   call.counters = &counters;
   call.started = worker_.reactor().now();
   call.head.keep(head);

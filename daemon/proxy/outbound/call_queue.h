@@ -34,7 +34,7 @@ class CallQueue {
   const Call& front() const { return *calls_.front(); }
 
   // Appends a call of `connection` that begins now. The queue owns the call until it is removed.
-  Call& add(ClientConnection& connection, const thrift::Head& head, Reply reply,
+  Call& add(ClientConnection* connection, const thrift::Head& head, Reply reply,
             FunctionCounters& counters);
   // Adds a further two-way message of the frame to `call`, which then owes one answer more.
   void add_message(Call& call, const thrift::Head& head);

@@ -12,15 +12,21 @@ class CallQueueTest : public testing::Test {
  protected:
   // A call as it is after its first piece was sent.
   Call& add(Reply reply, uint64_t ordinal) {
-    Call& call = queue_->add(*no_connection_, {}, reply, counters_);
+    Call& call = queue_->add(nullptr, head_, reply, counters_);
     call.ordinal = ordinal;
     call.sent = true;
     return call;
   }
 
+  static thrift::Head head_of_get() {
+    thrift::Head head;
+    head.name = "get";
+    return head;
+  }
+
+  const thrift::Head head_ = head_of_get();
   FakeNode node_;
   FunctionCounters counters_;
-  ClientConnection* no_connection_ = nullptr;  // the queue does not use it
   std::optional<CallQueue> queue_{std::in_place, *node_.worker};
 };
 
@@ -63,7 +69,7 @@ TEST_F(CallQueueTest, CountsWhatItForgetsAsUnknown) {
 TEST_F(CallQueueTest, CountsTheMemoryOfManyCallsAndGivesItBack) {
   for (uint64_t i = 1; i <= 66; ++i) add(Reply::kCertain, i);
   EXPECT_EQ(node_.counters.buffered_bytes.value(), 2 * sizeof(Call)) << "64 calls are not counted";
-  queue_->add_message(queue_->front(), {});
+  queue_->add_message(queue_->front(), head_);
   EXPECT_EQ(queue_->front().replies, 2);
   EXPECT_EQ(node_.counters.buffered_bytes.value(), 2 * sizeof(Call) + sizeof(KeptHead));
   queue_.reset();

@@ -235,7 +235,7 @@ Reply ClientConnection::reply_to(const thrift::Head& head, const Route& route) c
 }
 
 Call& ClientConnection::add_call(const thrift::Head& head, const Route& route) {
-  return calls_.add(*this, head, reply_to(head, route),
+  return calls_.add(this, head, reply_to(head, route),
                     route.metrics->at(Side::kClient, worker_.index()));
 }
 
