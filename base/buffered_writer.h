@@ -40,8 +40,6 @@ class BufferedWriter {
 
   bool empty() const { return waiting_.empty(); }
   size_t size() const { return waiting_.size(); }  // the bytes that wait
-  // Returns true if the stream had no space, and its on_writable() is awaited.
-  bool blocked() const { return blocked_; }
 
   // Adds bytes without writing them; the next flush() does that.
   void append(Bytes bytes) { waiting_.append(bytes); }
@@ -116,7 +114,7 @@ class BufferedWriter {
   }
 
   ByteQueue waiting_;
-  bool blocked_ = false;
+  bool blocked_ = false;  // on_writable() is awaited
 };
 
 }  // namespace hat

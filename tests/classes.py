@@ -22,8 +22,8 @@ WHY = re.compile(r"^\s*// Members\b", re.MULTILINE)
 # A comment, a string or a character; the code keeps its lines when these are removed.
 NOT_CODE = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:[^"\\\n]|\\.)*"|(?<![0-9a-zA-Z_])\'(?:[^\'\\\n]|\\.)*\'', re.DOTALL)
 HEAD = re.compile(r"\b(?:class|struct)\s+(?:\[\[\w+\]\]\s*|alignas\([^)]*\)\s*)*(\w+)\s*(?:final\s*)?(?::[^;{}()]*)?\{")
-# What a declaration in a class may begin with if it declares no data member of an object. A comma is the rest of a
-# function's parameters after a default argument in braces.
+# The beginnings of declarations that declare no data member. A comma begins the rest of a function's parameters, after
+# a default argument in braces.
 NO_MEMBER = re.compile(r"^(?:using|friend|typedef|static|enum|class|struct|union|template|operator|explicit|virtual|"
                        r"constexpr|return|#)\b|^[~,]")
 OPERATOR = re.compile(r"\boperator\b")

@@ -164,7 +164,7 @@ class Daemon final : public Control, private TakeoverEvents, private TakeoverOff
   Result<ReloadReport> try_reload(bool dry_run);
   std::shared_ptr<const RoutingTable> make_routes(uint64_t generation,
                                                   const Configuration& configuration);
-  // Returns why the profile does not apply here; empty if it applies, or there is none.
+  // Returns why the profile does not apply here; nullopt if it applies, or there is none.
   std::optional<std::string> profile_unused(const Configuration& configuration) const;
 
   const std::string config_file_;
