@@ -61,9 +61,7 @@ class TellListening final : public thrift::server::TServerEventHandler {
       : address_(std::move(address)), socket_(std::move(socket)) {}
 
   void preServe() override {
-    if (address_.kind == Address::Kind::kTcp) {
-      address_.port = static_cast<uint16_t>(socket_->getPort());
-    }
+    if (!address_.is_path()) address_.port = static_cast<uint16_t>(socket_->getPort());
     std::printf("listening on %s\n", to_string(address_).c_str());
     std::fflush(stdout);
   }

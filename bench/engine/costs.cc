@@ -12,7 +12,7 @@ namespace hat::bench {
 namespace {
 
 // The two processes exchange their cards over `wire`; this one then measures.
-void measuring_side(const Settings& settings, Wire wire, uint32_t bytes) {
+void measuring_side(const Settings& settings, const Wire& wire, uint32_t bytes) {
   const auto fabric = must(open_fabric(settings.fabric, false));
   const auto initiator = must(engine::Initiator::create(*fabric, {}));
   wire.exchange(initiator->card());
@@ -42,7 +42,7 @@ void measuring_side(const Settings& settings, Wire wire, uint32_t bytes) {
       us(costs.registration.back().ns));
 }
 
-void answering_side(const Settings& settings, Wire wire) {
+void answering_side(const Settings& settings, const Wire& wire) {
   const auto fabric = must(open_fabric(settings.fabric, true));
   const auto target = must(engine::Target::create(*fabric, {}));
   const auto theirs = wire.exchange(engine::CostCard{});
@@ -55,8 +55,8 @@ void answering_side(const Settings& settings, Wire wire) {
 
 void measure_costs(const Settings& settings) {
   const auto bytes = static_cast<uint32_t>(std::clamp<size_t>(settings.bytes, 8, 64));
-  run_two([&](Wire wire) { measuring_side(settings, wire, bytes); },
-          [&](Wire wire) { answering_side(settings, wire); });
+  run_two([&](const Wire& wire) { measuring_side(settings, wire, bytes); },
+          [&](const Wire& wire) { answering_side(settings, wire); });
 }
 
 }  // namespace hat::bench

@@ -29,7 +29,7 @@ void measure_flag(const Settings& settings) {
   constexpr uint64_t kEnd = UINT64_MAX;
   std::vector<float> latencies;
   run_two(
-      [&](Wire) {
+      [&](const Wire&) {
         const auto end = Clock::now() + std::chrono::duration<double>(settings.seconds);
         latencies.reserve(1 << 20);
         for (uint64_t round = 1; latencies.size() < 1 << 20; ++round) {
@@ -43,7 +43,7 @@ void measure_flag(const Settings& settings) {
         }
         flags.there.store(kEnd);
       },
-      [&](Wire) {
+      [&](const Wire&) {
         for (uint64_t round = 1;; ++round) {
           uint64_t got = 0;
           while ((got = flags.there.load(std::memory_order_acquire)) != round && got != kEnd) {

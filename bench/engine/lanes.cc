@@ -179,7 +179,7 @@ const char* name(Polling polling) {
   return kNames[static_cast<size_t>(polling)];
 }
 
-void serve(const Settings& settings, Wire wire) {
+void serve(const Settings& settings, const Wire& wire) {
   Side side(settings, wire, true);
   uint64_t taken = 0;
   side.on_frame = [&](size_t lane, const FrameHeader& header, Bytes payload) {
@@ -308,7 +308,7 @@ void measure_calls(const Settings& settings) {
   double seconds = 0;
   double client_cpu = 0;
   const double server_cpu = run_two(
-      [&](Wire wire) {
+      [&](const Wire& wire) {
         Side side(settings, wire, false);
         Callers callers(side, settings.bytes, latencies);
         callers.run_for(settings.seconds * 0.2);
@@ -320,7 +320,7 @@ void measure_calls(const Settings& settings) {
         account = callers.account();
         side.must_be_up();
       },
-      [&](Wire wire) { serve(settings, wire); });
+      [&](const Wire& wire) { serve(settings, wire); });
   std::ranges::sort(latencies);
   print_settings("calls", settings);
   const double n = std::max<double>(1, double(account.ended));
@@ -338,7 +338,7 @@ void measure_oneway(const Settings& settings) {
   double seconds = 0;
   double client_cpu = 0;
   const double server_cpu = run_two(
-      [&](Wire wire) {
+      [&](const Wire& wire) {
         Side side(settings, wire, false);
         side.on_frame = [](size_t, const FrameHeader&, Bytes) {};
         const Payloads payloads(settings, side.fabric());
@@ -369,7 +369,7 @@ void measure_oneway(const Settings& settings) {
         }
         side.must_be_up();
       },
-      [&](Wire wire) { serve(settings, wire); });
+      [&](const Wire& wire) { serve(settings, wire); });
   print_settings("oneway", settings);
   const double n = std::max<double>(1, double(messages));
   std::printf(

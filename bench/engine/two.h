@@ -8,6 +8,7 @@
 #include <memory>
 #include <string>
 
+#include "base/descriptor.h"
 #include "engine/fabric/fabric.h"
 
 namespace hat::bench {
@@ -29,7 +30,7 @@ T must(Result<T> result) {
 // A byte stream between the two processes, to exchange the data that they need before they start.
 class Wire {
  public:
-  explicit Wire(int fd) : fd_(fd) {}
+  explicit Wire(Descriptor fd) : fd_(std::move(fd)) {}
   void send(const void* bytes, size_t count) const;
   void receive(void* bytes, size_t count) const;
   template <class T>
@@ -42,12 +43,13 @@ class Wire {
   bool ended() const;  // true if the other process has ended
 
  private:
-  int fd_;
+  Descriptor fd_;
 };
 
 // Runs `first` in this process and `second` in a child process, which ends with this one. Pins each
 // to a core if the host has at least two. Returns the CPU time of the child in seconds.
-double run_two(const std::function<void(Wire)>& first, const std::function<void(Wire)>& second);
+double run_two(const std::function<void(const Wire&)>& first,
+               const std::function<void(const Wire&)>& second);
 
 double cpu_seconds();  // CPU time of this process so far
 

@@ -28,7 +28,7 @@ bool judge_way(const Examined& examined, const PeerProbe& peer, Findings& findin
     return false;
   }
   if (!peer.connect_error.empty()) {
-    const bool tcp = peer.address.kind == Address::Kind::kTcp;
+    const bool tcp = !peer.address.is_path();
     const std::string port = std::to_string(peer.address.port);
     findings.fail(peer.name,
                   address + (tcp && peer.ip != peer.address.host ? " (" + peer.ip + ")" : "") +

@@ -7,30 +7,16 @@
 #include <poll.h>
 #include <sys/socket.h>
 #include <sys/un.h>
-#include <unistd.h>
 
 #include <array>
 #include <cerrno>
 #include <cstring>
 
+#include "base/descriptor.h"
 #include "base/owned.h"
 
 namespace hat::doctor {
 namespace {
-
-class Descriptor {
- public:
-  explicit Descriptor(int fd) : fd_(fd) {}
-  ~Descriptor() {
-    if (fd_ >= 0) close(fd_);
-  }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  int get() const { return fd_; }
-
- private:
-  const int fd_;
-};
 
 // Returns 0 if the connection was made within kConnectTimeout, and otherwise an errno.
 int connect_within(const sockaddr* to, socklen_t length) {
@@ -87,7 +73,7 @@ void probe_unix(bool connect, PeerProbe& probe) {
 
 PeerProbe probe_peer(const std::string& name, const Address& address, bool connect) {
   PeerProbe probe{.name = name, .address = address};
-  if (address.kind != Address::Kind::kTcp) {
+  if (address.is_path()) {
     probe_unix(connect, probe);
     return probe;
   }

@@ -97,7 +97,7 @@ class Servers {
         lock.lock();
         changed_.wait_for(lock, 100ms, [&] { return one.ended; });
       }
-      if (one.address.kind != Address::Kind::kTcp && one.listening) {
+      if (one.address.is_path() && one.listening) {
         std::remove(one.address.path.c_str());
       }
     }

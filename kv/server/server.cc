@@ -35,7 +35,7 @@ class ServerEvents : public server::TServerEventHandler {
         on_listening_(std::move(on_listening)) {}
 
   void preServe() override {
-    if (address_.kind == Address::Kind::kTcp) address_.port = static_cast<uint16_t>(port_());
+    if (!address_.is_path()) address_.port = static_cast<uint16_t>(port_());
     on_listening_(address_);
   }
   void* createContext(std::shared_ptr<protocol::TProtocol>,
@@ -115,7 +115,7 @@ class NonblockingServer : public server::TNonblockingServer {
 std::shared_ptr<server::TServer> make_nonblocking(const Wanted& wanted) {
   const Address& listen = wanted.listen;
   auto socket =
-      listen.kind == Address::Kind::kUnix
+      listen.is_path()
           ? std::make_shared<transport::TNonblockingServerSocket>(listen.path)
           : std::make_shared<transport::TNonblockingServerSocket>(listen.host, listen.port);
   auto result =
@@ -141,7 +141,7 @@ std::shared_ptr<server::TServer> make_blocking(const Wanted& wanted) {
   const ServeOptions& options = wanted.options;
   auto socket = make_socket(wanted.listen);
   const auto events = wanted.events([socket] { return socket->getPort(); });
-  if (options.server == ServerKind::kThreadPool && wanted.listen.kind != Address::Kind::kShm) {
+  if (options.server == ServerKind::kThreadPool && !wanted.listen.uses_rings()) {
     auto result = std::make_shared<server::TThreadPoolServer>(
         wanted.processor, socket, make_transport(options.framed), make_protocol(options.compact),
         make_workers(options.threads));
@@ -161,14 +161,14 @@ Result<std::shared_ptr<server::TServer>> make_server(
     const ServeOptions& options, const Address& listen,
     std::shared_ptr<apache::thrift::TProcessor> processor, std::atomic<int64_t>& connections,
     std::function<void(const Address&)> on_listening) {
-  const bool is_shm = listen.kind == Address::Kind::kShm;
   // TShmServerSocket removes a stale path itself when it begins to listen.
-  if (listen.kind == Address::Kind::kUnix) {
+  if (listen.is_path() && !listen.uses_rings()) {
     const hatrpc::ring::PathClaim claim(listen.path.c_str());
   }
   const Wanted wanted{options, listen, std::move(processor), connections, std::move(on_listening)};
   try {
-    if (options.server == ServerKind::kNonblocking && !is_shm) return make_nonblocking(wanted);
+    if (options.server == ServerKind::kNonblocking && !listen.uses_rings())
+      return make_nonblocking(wanted);
     return make_blocking(wanted);
   } catch (const std::exception& error) {
     return fail(ErrorCode::kSystem,

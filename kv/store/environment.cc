@@ -41,10 +41,9 @@ std::unexpected<Error> system_failed(const std::string& doing) { return fail_err
 // A new file survives a crash of the machine only after its folder was synced. File systems that do
 // not sync folders return EINVAL, and read-only ones EROFS; neither is an error here.
 Result<void> sync_folder(const std::string& path) {
-  const int descriptor = ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (descriptor < 0) return system_failed(path + ": cannot open this folder to sync it");
-  const int error = fsync(descriptor) == 0 ? 0 : errno;
-  close(descriptor);
+  const Descriptor opened(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (opened.get() < 0) return system_failed(path + ": cannot open this folder to sync it");
+  const int error = fsync(opened.get()) == 0 ? 0 : errno;
   if (error == 0 || error == EINVAL || error == EROFS) return {};
   return fail_errno(path + ": cannot sync this folder", error);
 }
@@ -96,14 +95,10 @@ uint64_t whole_pages(uint64_t bytes) {
 }
 
 Result<uint64_t> sync_file(const std::string& path) {
-  const int descriptor = ::open(path.c_str(), O_RDWR | O_CLOEXEC);
-  if (descriptor < 0) return system_failed(path);
-  const bool synced = fdatasync(descriptor) == 0;
-  const int error = errno;
-  const off_t bytes = lseek(descriptor, 0, SEEK_END);
-  close(descriptor);
-  if (!synced) return fail_errno(path + ": cannot sync", error);
-  return static_cast<uint64_t>(bytes);
+  const Descriptor opened(::open(path.c_str(), O_RDWR | O_CLOEXEC));
+  if (opened.get() < 0) return system_failed(path);
+  if (fdatasync(opened.get()) != 0) return system_failed(path + ": cannot sync");
+  return static_cast<uint64_t>(lseek(opened.get(), 0, SEEK_END));
 }
 
 // Returns whether the address space has space for a map of `bytes`. LMDB unmaps the old map before
@@ -139,14 +134,10 @@ uint32_t readers_of(MDB_env* environment, uint32_t wanted) {
 
 }  // namespace
 
-Environment::LockedFolder::~LockedFolder() {
-  if (descriptor_ >= 0) close(descriptor_);
-}
-
-Environment::Environment(const EnvironmentOptions& options, LockedFolder folder, Handle handle)
+Environment::Environment(const EnvironmentOptions& options, Descriptor folder, Handle handle)
     : options_(options),
       durability_(describe(options.durability)),
-      folder_(std::move(folder)),
+      locked_folder_(std::move(folder)),
       handle_(std::move(handle)),
       readers_(handle_.get(), readers_of(handle_.get(), options.readers)) {}
 
@@ -156,14 +147,13 @@ Environment::~Environment() {
   if (table_ != 0) (void)sync();
 }
 
-Result<Environment::LockedFolder> Environment::lock(const std::string& folder) {
+Result<Descriptor> Environment::lock(const std::string& folder) {
   std::error_code error;
   std::filesystem::create_directories(folder, error);
   if (error) return fail_errno(folder + ": cannot make this folder", error.value());
-  const int descriptor = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (descriptor < 0) return system_failed(folder + ": cannot open this folder");
-  LockedFolder locked(descriptor);
-  if (flock(descriptor, LOCK_EX | LOCK_NB) != 0) {
+  Descriptor locked(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (locked.get() < 0) return system_failed(folder + ": cannot open this folder");
+  if (flock(locked.get(), LOCK_EX | LOCK_NB) != 0) {
     return fail(ErrorCode::kBusy,
                 folder + ": another hatkv has this store open; give each hatkv its own folder");
   }
@@ -192,7 +182,7 @@ Result<Environment::Handle> Environment::open_lmdb(const EnvironmentOptions& opt
 }
 
 Result<std::unique_ptr<Environment>> Environment::open(const EnvironmentOptions& options) {
-  HAT_TRY(LockedFolder locked, lock(options.folder));
+  HAT_TRY(Descriptor locked, lock(options.folder));
   HAT_TRY_VOID(make_store(options.folder));
   HAT_TRY(Handle handle, open_lmdb(options));
   std::unique_ptr<Environment> environment(

@@ -28,6 +28,7 @@
 #include <thread>
 #include <utility>
 
+#include "base/descriptor.h"
 #include "base/owned.h"
 #include "base/result.h"
 #include "kv/store/durability.h"
@@ -87,18 +88,6 @@ class Environment {
  private:
   using Handle = Owned<MDB_env, mdb_env_close>;
 
-  // An open folder whose lock this process holds.
-  class LockedFolder {
-   public:
-    explicit LockedFolder(int descriptor) : descriptor_(descriptor) {}
-    LockedFolder(LockedFolder&& other) noexcept
-        : descriptor_(std::exchange(other.descriptor_, -1)) {}
-    ~LockedFolder();
-
-   private:
-    int descriptor_;
-  };
-
   // Whether the disk has the commits that a sync should have written. A sync that succeeds after a
   // failed one says nothing about them: Linux counts pages that it could not write as clean.
   enum class OnDisk : uint8_t {
@@ -108,8 +97,9 @@ class Environment {
                // durability level has such commits
   };
 
-  Environment(const EnvironmentOptions& options, LockedFolder folder, Handle handle);
-  static Result<LockedFolder> lock(const std::string& folder);
+  Environment(const EnvironmentOptions& options, Descriptor folder, Handle handle);
+  // Opens `folder` and locks it for this process, until the descriptor is closed.
+  static Result<Descriptor> lock(const std::string& folder);
   static Result<Handle> open_lmdb(const EnvironmentOptions& options);
   int try_to_write(const Changes& change);
   void wait_for_meta_page(bool waits);
@@ -123,7 +113,7 @@ class Environment {
 
   const EnvironmentOptions options_;
   const DurabilityLevel& durability_;
-  const LockedFolder folder_;  // declared before handle_: the lock outlives LMDB's environment
+  const Descriptor locked_folder_;  // before handle_: the lock outlives LMDB's environment
   Handle handle_;
   ReaderPool readers_;  // declared after handle_: its transactions end before LMDB closes
   MDB_dbi table_ = 0;

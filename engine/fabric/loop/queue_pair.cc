@@ -38,7 +38,7 @@ Result<Address> parse(const QueuePairAddress& bytes) {
 }
 
 Result<std::unique_ptr<SharedMemory>> map_as(Descriptor& fd, size_t bytes_min) {
-  HAT_TRY(SharedMemory memory, SharedMemory::map(fd.release()));
+  HAT_TRY(SharedMemory memory, SharedMemory::map(std::move(fd)));
   if (memory.bytes().size() < bytes_min)
     return fail(ErrorCode::kProtocol,
                 "loop fabric: the memory that the other side shares is too small");
