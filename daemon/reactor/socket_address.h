@@ -25,8 +25,8 @@ Address to_address(const SocketAddress& socket_address);
 // Returns the address to which the socket is bound.
 Result<Address> bound_address(int fd);
 
-// Sets the options of a TCP connection: no delay of small writes (TCP_NODELAY), and keepalive probes
-// after `probe_after` without traffic; 0 means no probes.
+// Sets the options of a TCP connection: TCP_NODELAY, and keepalive probes after `probe_after`
+// without traffic; 0 means no probes.
 void set_tcp_options(int fd, std::chrono::seconds probe_after);
 
 // Stops the other side of a unix socket from passing descriptors to this process. Closing the last
