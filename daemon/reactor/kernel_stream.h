@@ -12,7 +12,7 @@ namespace hat {
 
 class KernelStream final : public ByteStream {
  public:
-  // `socket` must be non-blocking. `connecting`: connect(2) has not finished yet.
+  // Makes a stream over a non-blocking socket. `connecting` says that connect(2) has not finished.
   KernelStream(LibeventReactor& reactor, Descriptor socket, bool connecting, StreamEvents& events)
       : KernelStream(reactor, std::move(socket), 0, connecting, events) {}
   // Makes a stream that failed before it began: read() and write() return `error`, an errno value.

@@ -22,7 +22,7 @@ class RdmaLane;
 
 class ReceiveSide {
  public:
-  // `shape` is of the messages that the other side sends.
+  // Creates the receiving side of `lane`. `shape` describes the messages that the other side sends.
   ReceiveSide(RdmaLane& lane, const LaneShape& shape, LaneEvents& events);
 
   // --- For its lane ---

@@ -50,7 +50,8 @@ class SendSide {
  public:
   static constexpr uint32_t kRequestsMax = 2;  // how many requests start one message, at most
 
-  // `shape` is of the messages that this side sends; `chain` is the lane's.
+  // Creates the sending side of `lane`, which posts to the lane's `chain`. `shape` describes the
+  // messages that this side sends.
   SendSide(RdmaLane& lane, RequestChain& chain, const LaneShape& shape, LaneEvents& events);
 
   // --- For its lane ---
