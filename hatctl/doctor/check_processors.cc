@@ -11,8 +11,9 @@
 namespace hat::doctor {
 namespace {
 
-constexpr double kCpuPressureMax = 20;    // percent of a minute
-constexpr double kMemoryPressureMax = 5;  // likewise
+// More waiting for a processor, or for memory, gives a warning. In percent of the last minute.
+constexpr double kCpuPressureMax = 20;
+constexpr double kMemoryPressureMax = 5;
 
 // Clock sources that a program reads without a system call.
 constexpr std::array<std::string_view, 4> kQuickClocks = {

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // hatctl/doctor/read_host.h: reads a Host from the files of /proc, /sys, /dev and /etc.
 //
-// Errors   No function returns an error. A fact that cannot be read stays empty, and a check
-// reports
-//          that it is missing.
+// Errors   No function returns an error. A fact that cannot be read stays empty.
 #pragma once
 
 #include <optional>
@@ -28,8 +26,8 @@ std::optional<Process> read_process(const Files& files, const std::string& pid);
 // for user and groups.
 std::optional<Process> read_account(const Files& files, const std::string& user);
 
-// Returns the name that `file`, /etc/passwd or /etc/group, has for the number, or the number itself
-// if the file has none.
+// Returns the name of the user or group `number`; `file` is /etc/passwd or /etc/group. Returns the
+// number as text if the file has no such user or group.
 std::string account_name(const Files& files, const std::string& file, uint64_t number);
 
 }  // namespace hat::doctor
