@@ -40,12 +40,12 @@ struct DeviceReport {
   std::string device;
   bool usable = false;
   std::string detail;         // a sentence: the choice and the reason, or the error
-  uint8_t port = 0;           // this and the following: only if usable
+  uint8_t port = 0;           // `port`, `gid_index` and `packet_bytes` are set only if `usable`
   int gid_index = -1;         // -1: the port is reached by LID
-  uint32_t packet_bytes = 0;  // most payload of a packet: the port's active MTU
+  uint32_t packet_bytes = 0;  // the maximum payload of a packet: the port's active MTU
 };
-// Returns a report on each device, in the order in which the fabric tries them. The fabric uses the
-// first usable device that `options` permit. Leaves no device open.
+// Returns a report on each device, in the order in which the fabric tries the devices. The fabric
+// uses the first usable device that `options` permit. Closes all devices before it returns.
 std::vector<DeviceReport> probe_devices(const VerbsOptions& options = {});
 
 }  // namespace hat::engine
