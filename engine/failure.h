@@ -24,7 +24,7 @@ enum class Failure : uint8_t {
   kOverloaded,
   kDraining,
   kPermissionDenied,  // since link version 3; an older peer receives kUnknownService instead
-  kNotOneMessage,     // an older peer treats it as kUpstreamClosed
+  kNotOneMessage,     // an older peer treats this failure as kUpstreamClosed
 };
 
 struct FailureText {

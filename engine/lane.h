@@ -2,8 +2,8 @@
 // engine/lane.h: the interface of a lane, an ordered and reliable connection that carries frames
 // between two daemons.
 //
-// A lane is implemented over TCP (engine/link/tcp_lane.h) and over RDMA
-// (engine/rdma/rdma_lane.h). The user of a lane sees only frames, whatever carries them.
+// There are two implementations: over TCP (engine/link/tcp_lane.h) and over RDMA
+// (engine/rdma/rdma_lane.h).
 #pragma once
 
 #include <initializer_list>
@@ -24,7 +24,7 @@ enum class Fate : uint8_t {
 };
 
 // The callbacks of a lane, which run on the thread of the lane's worker. A callback must not
-// destroy the lane directly; to do so, the callback defers the deletion.
+// destroy the lane; the lane's owner must defer the deletion until the callback has returned.
 class LaneEvents {
  public:
   virtual ~LaneEvents() = default;
@@ -49,6 +49,7 @@ class Lane {
   // drops the frame. Returns the frame's number for fate(), which is greater than the numbers of
   // all earlier frames.
   virtual uint64_t send(FrameHeader header, std::initializer_list<Bytes> pieces) = 0;
+  // Returns whether the frame `number` has arrived. Must be called only when the lane is down.
   virtual Fate fate(uint64_t number) const = 0;
   // Returns true if the queue is so full that the caller should wait for on_uncongested() before it
   // sends more messages.

@@ -10,8 +10,7 @@
 //   initiator: kLaneReady    the initiator's LaneOffer
 //   acceptor:  kLaneUp       both sides may send from now on; the payload is a nonce
 //   initiator: kLaneNonce    the same nonce, as the first frame on the lane itself. The nonce
-// proves
-//                            that the sender on the lane is the peer of the link
+//                            proves that the sender on the lane is the peer of the link
 //   both:      kLaneClose    the lane is refused or ended; the payload is the reason
 //
 // If one of the two daemons has a link version below 3, they use no nonces.

@@ -122,8 +122,8 @@ std::string hello_from(const std::string& node, const std::string& peer) {
   return bytes.append(reinterpret_cast<const char*>(hello.data()), hello.size());
 }
 
-// Answers every second calibration session (a peer's request to measure RDMA costs), and finishes
-// every second session that it answers at once.
+// Answers every second request of the peer for a calibration session (to measure RDMA costs), and
+// immediately finishes every second session that it has answered.
 class Answerer final : public CostAnswerer {
  public:
   Result<std::shared_ptr<CalibrationJob>> answer(const CostOpen& open) override {

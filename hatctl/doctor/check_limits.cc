@@ -106,8 +106,7 @@ void judge_cores_max(const Examined& examined, const Cgroup& cgroup, Findings& f
   const std::string subject = "cpu.max";
   const double workers = static_cast<double>(examined.workers());
   if (!cgroup.cores_max) return findings.ok(subject, "no limit on processor time");
-  const std::string text = "at most " + count_text(*cgroup.cores_max) +
-                           " s of processor time per second, for " +
+  const std::string text = count_text(*cgroup.cores_max) + " s of processor time per second, for " +
                            plural(examined.workers(), "worker");
   if (cgroup.throttled == 0 && *cgroup.cores_max >= workers + 1) return findings.ok(subject, text);
   const std::string so_far =
