@@ -45,8 +45,9 @@ inline constexpr std::array kFailureTexts = {
     FailureText{"too_large", "the message is larger than limits.max_message"},
     FailureText{"overloaded", "a limit of the daemon is reached; the server did not see the call"},
     FailureText{"draining", "the daemon is shutting down; the server did not see the call"},
-    FailureText{"permission_denied",
-                "the peer is not allowed to call this function; the server did not see the call"},
+    FailureText{
+        "permission_denied",
+        "the peer is not allowed to call this function; the server did not execute the call"},
     FailureText{"not_one_message",
                 "the request is not one whole Thrift message; the server did not see the request"},
 };

@@ -16,7 +16,7 @@ namespace hat::engine {
 
 using Bytes = std::span<const std::byte>;
 
-// Says whether a frame had arrived by the time at which its lane went down.
+// Says whether a frame has arrived at the other side, for example after its lane has gone down.
 enum class Fate : uint8_t {
   kDelivered,     // the other side has confirmed that the frame arrived
   kUnknown,       // the frame may or may not have arrived
@@ -49,7 +49,7 @@ class Lane {
   // drops the frame. Returns the frame's number for fate(), which is greater than the numbers of
   // all earlier frames.
   virtual uint64_t send(FrameHeader header, std::initializer_list<Bytes> pieces) = 0;
-  // Returns whether the frame `number` has arrived. Must be called only when the lane is down.
+  // Returns whether the frame `number` has arrived at the other side, as far as this side knows.
   virtual Fate fate(uint64_t number) const = 0;
   // Returns true if the queue is so full that the caller should wait for on_uncongested() before it
   // sends more messages.

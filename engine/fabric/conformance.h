@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // engine/fabric/conformance.h: the test suite that every fabric must pass. The test of each fabric
-// instantiates it:
+// instantiates the suite, for example:
 //
 //   INSTANTIATE_TEST_SUITE_P(Loop, FabricConformance, testing::Values(&open_loop_fabric));
 #pragma once

@@ -2,7 +2,7 @@
 // engine/fabric/fabric.h: RDMA in the terms of the verbs API: registered memory, reliable connected
 // (RC) queue pairs, completion queues. Protocols use this header and never a device directly.
 //
-//   auto region = fabric.register_memory(memory, {.remote_write = true});
+//   auto region = fabric.register_memory(memory, {.write = true});
 //   auto cq     = fabric.create_completion_queue(256);
 //   auto srq    = fabric.create_receive_queue(64);
 //   auto qp     = fabric.create_queue_pair({.send_cq = cq, .recv_cq = cq, .srq = srq, …});

@@ -49,7 +49,8 @@ struct LaneAccept {
 std::vector<std::byte> encode(const LaneOpen& open);
 std::vector<std::byte> encode(const LaneAccept& accept);
 std::vector<std::byte> encode(const LaneOffer& offer);
-// Decodes the payload of such a frame. An error says how the payload is wrong.
+// Decodes the payload of a kLaneOpen, kLaneAccept or kLaneReady frame. An error says how the
+// payload is wrong.
 Result<LaneOpen> decode_lane_open(Bytes payload);
 Result<LaneAccept> decode_lane_accept(Bytes payload);
 Result<LaneOffer> decode_lane_offer(Bytes payload);

@@ -30,8 +30,8 @@ bool of_the_session(FrameKind kind) {
          kind == FrameKind::kPong || (is_of_link(kind) && kind >= FrameKind::kLaneOpen);
 }
 
-// The frames that a session must pass on. The fuzzer finds them by parsing all received bytes at
-// once.
+// The frames that a session must pass on. The fuzzer finds these frames by parsing all received
+// bytes at once.
 struct Expected {
   std::vector<std::string> frames;
   bool broken = false;

@@ -14,7 +14,7 @@ namespace {
 constexpr const char* kNone = "no RDMA device";
 
 // Reports a defect of a device. The finding is a failure if the configuration wants this device and
-// hatrpcd can use no other (`choice` is null). Otherwise nothing needs repair, and it is OK.
+// hatrpcd can use no other (`choice` is null). Otherwise nothing needs repair: the finding is OK.
 void tell(const Examined& examined, const Judged& judged, const Judged* choice,
           const std::string& subject, const std::string& text, const std::string& mend,
           Findings& findings) {

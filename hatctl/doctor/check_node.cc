@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// hatctl/doctor/check_node.cc: checks the node's files, the daemon that runs with them, and its
-// peers.
+// hatctl/doctor/check_node.cc: checks the node's configuration files, the running daemon, and the
+// node's peers.
 #include <algorithm>
 
 #include "hatctl/doctor/checks.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// hatctl/doctor/check_security.cc: checks whether links authenticate their peers, and how long the
-// certificates for this stay valid.
+// hatctl/doctor/check_security.cc: checks whether links authenticate their peers by certificates,
+// and how long these certificates stay valid.
 #include <algorithm>
 
 #include "base/quantities.h"
@@ -76,7 +76,7 @@ std::string show(const std::string& path) {
   return "openssl x509 -noout -subject -issuer -dates -ext subjectAltName -in " + path;
 }
 
-// Returns true if the certificate is valid and does not expire soon. Otherwise reports it, and
+// Returns true if the certificate is valid and does not expire soon. Otherwise adds a finding, and
 // returns false.
 bool judge_time(const char* key, const CertificateFacts& facts, const std::string& path,
                 int64_t unix_now, Findings& findings) {

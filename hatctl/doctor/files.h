@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// hatctl/doctor/files.h: reads small files of /proc and /sys, below a root that tests choose.
+// hatctl/doctor/files.h: reads small files of /proc and /sys. Tests put another folder before the
+// paths.
 #pragma once
 
 #include <cstdint>

@@ -2,8 +2,8 @@
 // hatctl/doctor/peer_probe.h: finds out whether a peer's name can be resolved, and whether the
 // peer's link port accepts connections.
 //
-// The probe opens a connection and closes the connection without sending anything. The peer writes
-// this to its log, as it does for every connection to its link port on which no hello arrives.
+// The probe opens a connection and closes the connection without sending anything. The peer then
+// writes a line to its log, as for every connection to its link port on which no hello arrives.
 #pragma once
 
 #include <chrono>

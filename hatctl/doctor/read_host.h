@@ -22,8 +22,8 @@ std::vector<RdmaDevice> read_devices(const Files& files);
 std::vector<Interface> read_interfaces(const Files& files);
 // Returns the process `pid`, a number or "self", or nothing if that process does not exist.
 std::optional<Process> read_process(const Files& files, const std::string& pid);
-// Returns the user of that name in /etc/passwd, or nothing if there is none. Sets only the fields
-// for user and groups.
+// Returns the user `user` of /etc/passwd, or nothing if there is no such user. Sets only the
+// members of Process about the user and its groups.
 std::optional<Process> read_account(const Files& files, const std::string& user);
 
 // Returns the name of the user or group `number`; `file` is /etc/passwd or /etc/group. Returns the

@@ -17,8 +17,9 @@
 namespace hat::engine::loop {
 
 struct ChannelMessage {
-  // Each side sends kHello or kWelcome, then a kRegion for each of its regions, then kReady. A
-  // kRegion follows for each region that it registers later.
+  // The side that connects first sends kHello, and the other side first sends kWelcome. Each side
+  // then sends a kRegion for each of its regions, then kReady, and later a kRegion for each new
+  // region.
   enum class Kind : uint32_t { kHello = 1, kWelcome, kRegion, kReady };
   static constexpr uint32_t kVersion = 2;
 

@@ -74,9 +74,9 @@ class LoopCompletionQueue final : public CompletionQueue {
   void take_events() override;
   int doorbell() const { return doorbell_.handle(); }  // the handle to send to peers
 
-  // Rings this queue's doorbell if the queue is armed for a completion that is `solicited` or not.
-  // This side's queue pairs call this function for completions that no peer announces by ringing
-  // the doorbell.
+  // Rings this queue's doorbell if the queue is armed for all completions, or if it is armed for
+  // solicited completions and `solicited` is true. This side's queue pairs call this function for
+  // completions for which no peer rings the doorbell.
   void ring_if_armed(bool solicited = false);
   Wake armed() const { return armed_; }
   void attach_sender(LoopQueuePair& pair) { senders_.push_back(&pair); }

@@ -5,8 +5,8 @@
 //   S ── entries[posted++] ──▶ R        R takes them in order: entries[taken++]
 //
 // In each direction, S is the sender and R the receiver. Only S writes the entries from `taken` to
-// `taken` + kRingEntries; only R writes `taken`. An entry is complete when its `turn` is turn_of()
-// its number, so R reads only one cache line to find the next entry.
+// `taken` + kRingEntries; only R writes `taken`. An entry is complete when its `turn` has the value
+// that turn_of() returns for the entry, so R reads only one cache line to find the next entry.
 //
 // S performs WRITEs, READs and atomics itself, in R's memory, and sets `touching` meanwhile. When R
 // revokes a right, R first announces this in the shared memory, and then does not reuse its memory
@@ -16,8 +16,8 @@
 //
 // A process that is stopped, or that breaks these rules, can leave `touching` or `gathering` set
 // forever. A thread of the other process waits for at most 100 ms (LoopFabric::await_settled()).
-// After that, its memory must not be reused until the flag is clear or the process is gone
-// (QueuePair::settled()).
+// After that, the memory must not be reused until the flag is clear or the process that set the
+// flag is gone (QueuePair::settled()).
 //
 // The processes belong to one user, but a defective peer must not crash this process. Each side
 // therefore reads a word that the other side can write only once, and checks the value.
@@ -60,8 +60,8 @@ struct alignas(64) RingEntry {
 
 static_assert(sizeof(RingEntry) == 256);
 
-// Returns RingEntry::turn of entry number `index`: 1 plus the number of times that the ring was
-// full of entries before.
+// Returns RingEntry::turn of entry number `index`: 1 plus the number of complete rounds through the
+// ring before this entry.
 inline uint32_t turn_of(uint64_t index) { return static_cast<uint32_t>(index / kRingEntries) + 1; }
 
 enum class Wake : uint32_t { kNone, kAny, kSolicited };

@@ -4,10 +4,10 @@
 //
 // A queue pair is addressed by LID on InfiniBand and by GID on RoCE. On a RoCE port, the fabric
 // ranks the entries of the GID table: RoCE v2 over IPv4, then RoCE v2 over IPv6, then RoCE v1, and
-// never link-local addresses. It uses the first entry of which an address handle can be made.
-// describe() returns which entry that is, and why.
+// never link-local addresses. The fabric uses the first entry of which an address handle can be
+// made. describe() names the chosen entry and the reason.
 //
-// Errors   sentences that say what to do, such as which limit to raise or how to list the devices.
+// Errors   Sentences that say what to do, such as which limit to raise or how to list the devices.
 // Source   ibv_create_ah(3), ibv_modify_qp(3); the ranking and its proof are UCX's
 //          (uct_ib_device_select_gid).
 #pragma once
