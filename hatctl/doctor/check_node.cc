@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// hatctl/doctor/check_node.cc: checks the node's files, the daemon that runs with them, and its
-// peers.
+// hatctl/doctor/check_node.cc: checks the node's configuration files, the running daemon, and the
+// node's peers.
 #include <algorithm>
 
 #include "hatctl/doctor/checks.h"
@@ -9,7 +9,7 @@
 namespace hat::doctor {
 namespace {
 
-constexpr uint32_t kRoceHeaderMost = 96;  // the maximum bytes of headers in a RoCE packet
+constexpr uint32_t kRoceHeaderMost = 96;  // the most bytes that the headers of a RoCE packet have
 
 std::string joined_by_comma(const std::vector<std::string>& texts) {
   std::string all;
@@ -44,7 +44,8 @@ bool judge_way(const Examined& examined, const PeerProbe& peer, Findings& findin
 
 void judge_path_mtu(const PeerProbe& peer, const Judged* choice, Findings& findings) {
   if (choice == nullptr || choice->gid == nullptr || peer.path_mtu == 0) return;
-  // The path MTU of the link applies to RDMA only if the link uses the device's address.
+  // The link's path MTU applies to RDMA packets only if the link's TCP connection leaves this host
+  // from the IP address of the RDMA device.
   if (engine::gid_text(choice->gid->bytes) != "::ffff:" + peer.own_ip &&
       engine::gid_text(choice->gid->bytes) != peer.own_ip) {
     return;

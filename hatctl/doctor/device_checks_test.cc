@@ -226,7 +226,8 @@ const std::vector<Row> kRowsOfFabric = {
        tree.interface("ens1", 9000, true, "mlx5_core");
      },
      {{kWarn, "fabric", "this host has no RDMA device", "modprobe mlx5_ib"},
-      {kWarn, "modules", "ens1: its card may support RDMA, but mlx5_ib", "modprobe mlx5_ib"}}},
+      {kWarn, "modules", "ens1: its card may support RDMA, but the kernel module mlx5_ib",
+       "modprobe mlx5_ib"}}},
     {"devices_of_another_network_namespace",
      [](FakeTree& tree, Examined&) {
        tree.plain_host();

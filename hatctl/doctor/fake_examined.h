@@ -55,7 +55,8 @@ inline void expect_said_of(const Row& row) {
   row.make(tree, examined);
   examined.host = read_host(
       tree.root(), examined.daemon.answers() ? std::optional(examined.daemon.pid) : std::nullopt);
-  if (examined.daemon.fabric.empty()) {  // the fabric of a daemon that has just started
+  // Sets the fabric that the daemon would choose if it started now, unless the row has set one.
+  if (examined.daemon.fabric.empty()) {
     const bool device = examined.wants_device() && chosen(judge_devices(examined)) != nullptr;
     examined.daemon.fabric = device ? "verbs: it" : "loop: this host";
   }

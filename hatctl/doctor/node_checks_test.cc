@@ -66,7 +66,7 @@ const std::vector<Row> kRowsOfLimits = {
        tree.file("/sys/fs/cgroup/system.slice/hatrpcd.service/cpu.max", "100000 100000");
      },
      {{kWarn, "fabric", "no RDMA device", "rdma_rxe"},
-      {kWarn, "cgroup", "cpu.max: 1 cores' time, for 2 workers", "CPUQuota="}}},
+      {kWarn, "cgroup", "cpu.max: 1 s of processor time per second, for 2 workers", "CPUQuota="}}},
     {"few_rdma_objects",
      [](FakeTree& tree, Examined&) {
        tree.roce_host();

@@ -38,8 +38,8 @@ std::string numeric(const sockaddr* address, socklen_t length) {
   return text.data();
 }
 
-// Sets own_ip and path_mtu of the probe. Uses a connected UDP socket, which knows the route but
-// sends nothing.
+// Sets own_ip and path_mtu of the probe. Connects a UDP socket to `to`: the kernel then chooses a
+// route, but sends no packet.
 void look_at_the_way(const addrinfo& to, PeerProbe& probe) {
   const Descriptor fd(socket(to.ai_family, SOCK_DGRAM | SOCK_CLOEXEC, 0));
   if (fd.get() < 0 || connect(fd.get(), to.ai_addr, to.ai_addrlen) != 0) return;
@@ -88,7 +88,7 @@ PeerProbe probe_peer(const std::string& name, const Address& address, bool conne
     return probe;
   }
   const Owned<addrinfo, freeaddrinfo> owned(found);
-  probe.ip = numeric(found->ai_addr, found->ai_addrlen);  // the daemon uses the first too
+  probe.ip = numeric(found->ai_addr, found->ai_addrlen);  // the daemon also uses the first address
   look_at_the_way(*found, probe);
   if (connect) note(connect_within(found->ai_addr, found->ai_addrlen), probe);
   return probe;

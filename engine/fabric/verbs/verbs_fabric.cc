@@ -21,8 +21,8 @@ std::unexpected<Error> failed(const Device& device, const std::string& what, int
 
 std::string megabytes(uint64_t bytes) { return std::to_string(bytes >> 20) + " MiB"; }
 
-// Returns the likely reason for a failed registration, and its remedy: the limit on locked memory,
-// or a lack of memory keys.
+// Returns text for the error of a failed memory registration: the likely reason (the limit on
+// locked memory, or a lack of memory keys) and what to do.
 std::string why_not_registered(size_t bytes) {
   rlimit limit{};
   getrlimit(RLIMIT_MEMLOCK, &limit);
@@ -58,7 +58,8 @@ class DeviceFabric final : public VerbsFabric {
   FabricLimits limits() const override {
     ibv_device_attr attributes{};
     ibv_query_device(device_.context.get(), &attributes);
-    constexpr uint32_t kInlineOfAll = 64;  // libibverbs has no query for a device's own limit
+    // A size that every device supports: libibverbs has no query for the limit of a device.
+    constexpr uint32_t kInlineOfAll = 64;
     return {.inline_bytes_max = kInlineOfAll,
             .send_entries_max = static_cast<uint32_t>(attributes.max_qp_wr),
             .receive_entries_max = static_cast<uint32_t>(attributes.max_srq_wr),
@@ -162,7 +163,7 @@ std::optional<FabricEvent> DeviceFabric::next_event() {
     const bool elsewhere = of_a_port && event.element.port_num != device_.port;
     FabricEvent told{.detail = device_.name + ": " + ibv_event_type_str(event.event_type)};
     if (kind == FabricEvent::Kind::kQueuePairError) told.queue_pair = event.element.qp->qp_num;
-    ibv_ack_async_event(&event);  // destroying the event's object waits for this
+    ibv_ack_async_event(&event);  // without this call, ibv_destroy_qp() would block
     if (!kind || elsewhere) continue;
     told.kind = *kind;
     return told;
