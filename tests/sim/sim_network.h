@@ -2,7 +2,7 @@
 // tests/sim/sim_network.h: the simulated network: a clock, scheduled events, and TCP connections
 // between hosts. All of it follows from a random seed.
 //
-// The network can do the following to a connection:
+// The network can do this to a connection:
 //  - split and join writes;
 //  - take fewer bytes than write() offers, and return fewer bytes than read() asks for;
 //  - hold bytes back (stall), as TCP does when it sends a lost packet again;
