@@ -20,8 +20,8 @@ namespace {
 
 std::string system_error(const std::string& what) { return what + ": " + std::strerror(errno); }
 
-// A child process and its two pipes. On one it writes a byte when it is ready; from the other it
-// reads the time at which to begin.
+// A child process and two pipes. The child writes a byte to the first pipe when it is ready, and
+// reads the time at which it must begin from the second pipe.
 class Child {
  public:
   Child(const Child&) = delete;
@@ -38,7 +38,7 @@ class Child {
 
   static Outcome<Child> fork(const Load& load, uint32_t first_client);
 
-  // Waits until all clients of the child have got one answer. Returns false if the child has ended.
+  // Waits until each client of the child has one answer. Returns false if the child has ended.
   bool wait_ready() {
     char byte;
     return read(ready_, &byte, 1) == 1;
@@ -50,7 +50,7 @@ class Child {
   // Waits until the child has ended.
   Outcome<Measured> wait();
   bool is(pid_t pid) const { return pid_ == pid; }
-  // Returns the child's result. Call it after waitpid() has returned the child and `status`.
+  // Returns the child's results or failure. `status` must be the child's status from waitpid().
   Outcome<Measured> ended(int status);
 
  private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// bench/atb/report.h: formats the results as JSON or as a table.
+// bench/atb/report.h: formats the results of a measurement as JSON or as a table.
 #pragma once
 
 #include <string>

@@ -17,8 +17,8 @@ std::string payload(uint64_t id, size_t bytes) {
   return text;
 }
 
-constexpr int32_t kInternalError = 6,
-                  kProtocolError = 7;  // codes of Thrift's TApplicationException
+// Codes of Thrift's TApplicationException.
+constexpr int32_t kInternalError = 6, kProtocolError = 7;
 
 // Returns true if the failure `token` promises that no server has seen or will see the call.
 bool promises_unseen(std::string_view token) {
