@@ -106,7 +106,7 @@ TEST(Account, LittlesLawHoldsAmongWhatItSays) {
   for (const int think_ms : {0, 3}) {
     EXPECT_NEAR(law(run(window, std::vector<int>(16, 10), think_ms), 1), 1, 0.05);
     EXPECT_NEAR(law(run(window, {10, 20, 40, 80, 10, 20, 40, 80}, think_ms), 1), 1, 0.05);
-    // Half of the clients get no answer in the whole window.
+    // Four of the eight clients get no answer in the whole window.
     EXPECT_NEAR(law(run(window, {10, 10, 10, 10, 2900, 2900, 2900, 2900}, think_ms), 1), 1, 0.05);
   }
 }
@@ -117,7 +117,7 @@ TEST(Account, ClientsThatAreNeverAnsweredAreNotLeftOut) {
   EXPECT_EQ(all.fewest, 0u);
   EXPECT_GE(all.most, 99u);
   EXPECT_GE(all.cut_off, 4u);
-  // The mean of the other clients alone is 10 ms.
+  // The mean would be 10 ms (10,000 µs) if the four clients without an answer did not count.
   EXPECT_GT(all.mean_us(), 19'000);
 }
 

@@ -44,7 +44,7 @@ class Child {
     return read(ready_, &byte, 1) == 1;
   }
   void begin(Clock::time_point when) {
-    // If the child has ended, the write fails, and wait() reports the failure.
+    // Ignore a failed write: it fails only if the child has ended, which wait() will report.
     [[maybe_unused]] const auto written = write(begin_, &when, sizeof(when));
   }
   // Waits until the child has ended.

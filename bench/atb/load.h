@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// bench/atb/load.h: runs a load of several client processes that start together.
+// bench/atb/load.h: runs a load: several client processes that begin to measure at the same time.
 #pragma once
 
 #include "bench/atb/client_process.h"

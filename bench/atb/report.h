@@ -17,7 +17,7 @@ struct Line {
   OfFunction measured;
 };
 
-// The results of all clients of one load, for both functions.
+// The results of all clients of one load, with the calls of all functions.
 struct LoadLine {
   bench::Account account;
   double seconds = 0;

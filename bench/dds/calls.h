@@ -53,7 +53,8 @@ class CallQueue {
   const uint32_t value_bytes_;
 };
 
-// The hash of a key chooses its owner. Each owner has its own table.
+// A client's handle of a hash table that is divided among several owners. The hash of a key decides
+// which owner has the key.
 class CallTable {
  public:
   CallTable(std::vector<engine::Initiator*> owners, uint32_t value_bytes)

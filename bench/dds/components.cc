@@ -49,7 +49,7 @@ Result<void> expect(std::string_view what, uint64_t found, uint64_t expected) {
                                         " instead of " + std::to_string(expected));
 }
 
-// Returns a step that repeats one operation on random words.
+// Returns a step in which each client repeats one RDMA operation on random words of random owners.
 template <class Once>
 Step at_random(const Plan& plan, const char* name, const Once& once) {
   const uint64_t operations = plan.settings.operations;

@@ -74,7 +74,7 @@ Value value_of(uint64_t number) {
   return value;
 }
 
-// Repeats `once` until it returns neither kFull nor kEmpty.
+// Calls `once` again and again while it returns kFull or kEmpty. Returns its first other outcome.
 template <class Try>
 Outcome until_done(const Try& once) {
   for (;;) {

@@ -65,7 +65,7 @@ class RemoteTable {
     engine::Initiator& owner;
     uint64_t offset;
   };
-  // The relation of a bucket to the key of an operation.
+  // A bucket's content: the operation's key, no key, another key, or unknown (the fabric failed).
   enum class Bucket : uint8_t { kMine, kFree, kOfAnother, kLost };
 
   uint64_t count() const { return owners_.size() * shape_.buckets; }

@@ -22,7 +22,7 @@ enum class Level : uint8_t {
   kLocal,      // C_l: no others; the owner works alone in its own memory
 };
 
-// Mean times of the component operations, in microseconds.
+// Mean times of the RDMA operations and calls of which other operations consist, in microseconds.
 struct Components {
   double put = 0;               // W: RDMA WRITE
   double get = 0;               // R: RDMA READ
@@ -33,7 +33,7 @@ struct Components {
   double call = 0;              // AM: a message to the owner, and its answer
 };
 
-// How often an operation uses each component, in the order of Components.
+// How often an operation on a queue or table uses each component (RDMA operation).
 struct Formula {
   uint8_t put = 0;
   uint8_t get = 0;

@@ -99,7 +99,7 @@ class LocalQueue {
   // used again, and the tickets that clients still hold are void.
   void settle(Level ended);
   uint64_t size() const;
-  // Returns the i-th of size() values; the oldest is the first.
+  // Returns the value number `i` of the queue, from 0 (the oldest) to size() - 1.
   std::span<const std::byte> at(uint64_t i) const;
 
  private:

@@ -35,7 +35,7 @@ class IdlePolicy {
       : polling_(polling), spin_(spin), yields_(yields) {}
 
   void found() { empty_polls_ = 0; }
-  // Returns what to do after a poll that found nothing.
+  // Returns the next step after a poll that found nothing: poll again, yield the core, or sleep.
   Idle idle(Clock::time_point (*now)() = &Clock::now) {
     ++empty_polls_;
     if (polling_ == Polling::kEvent) return Idle::kSleep;

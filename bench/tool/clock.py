@@ -17,7 +17,7 @@ MARK = "†"
 # For a result that has quantiles but no mean, no call is assumed to take longer than LONGEST times the measurement.
 LONGEST = 2
 
-# The values that our load programs print about their clients (bench/account.h), and their units.
+# The values that this project's load programs print about their clients (bench/account.h), and their units.
 UNITS = {"mean_us": Unit("µs", "lower", "mean of all calls"),
          "think_us": Unit("µs", "neither", "of a client between two calls, mean"),
          "fewest": Unit("calls", "higher", "of the client with the fewest"),

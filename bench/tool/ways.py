@@ -37,7 +37,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "base"))
 
 from free_ports import free_ports  # noqa: E402
 
-# The code that a call through two hatrpcds runs, without its client and server.
+# The folders of the code that runs in a call through two hatrpcds, except the client and the server.
 CODE = ("base", "client", "config", "daemon", "engine")
 ECHO = ("bench/account.h", "bench/echo.thrift", "bench/echo_client.cc", "bench/echo_server.cc")
 LOCALS = ("tcp", "unix", "shm")  # kinds of connections between an application and the sidecar of its host

@@ -31,7 +31,7 @@ struct CommandOptions {
   uint64_t limit = 0;  // 0: no limit
   bool keys = false;
 
-  // load: the number of generated records; 0: the records come from `file`.
+  // Options of the command load. `records` is the number of generated records; 0: use `file`.
   uint64_t records = 0;
   std::string file;  // "-" is standard input
   std::string prefix = "user";

@@ -91,7 +91,7 @@ class Environment {
  private:
   using Handle = Owned<MDB_env, mdb_env_close>;
 
-  // An open folder whose lock this process holds.
+  // The store's folder, open and locked by this process until the object is destroyed.
   class LockedFolder {
    public:
     explicit LockedFolder(int descriptor) : descriptor_(descriptor) {}

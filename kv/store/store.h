@@ -45,7 +45,7 @@ class Store {
   // Pairs of one moment, in the order of their keys.
   struct Page {
     std::vector<std::pair<std::string, std::string>> pairs;
-    // The `start` for the next page of the same range; empty if the range has no more pairs.
+    // The value of Range::start with which a scan continues; empty if the range has no more pairs.
     std::string resume;
   };
 

@@ -284,7 +284,8 @@ TEST_F(StoreTest, ABackupIsNoOthersPartialCopy) {
   EXPECT_THAT(names, ElementsAre("one", "one.partial"));
 }
 
-// The first program to open LMDB's lock file sets its number of slots.
+// Checks that a store has fewer readers if another program has created LMDB's lock file with fewer
+// reader slots.
 TEST_F(StoreTest, HasAsManyReadersAsTheLockFileHasRoomFor) {
   { const auto made = open(); }
   std::filesystem::remove(directory_ + "/lock.mdb");

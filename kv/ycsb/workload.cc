@@ -190,7 +190,7 @@ Result<void> read_weights(const Properties& properties, bool multi, Workload& wo
   return {};
 }
 
-// Checks bounds that depend on several keys.
+// Sets the default of insertcount, and checks the limits that depend on several keys.
 Result<void> check_sizes(const Properties& properties, Workload& workload) {
   if (workload.records == 0)
     return fail(ErrorCode::kInvalid, "recordcount is missing: set the number of records");

@@ -9,8 +9,8 @@ bin=${HAT_BIN:-$PWD/build/release/bin}
 python=/usr/bin/python3  # Debian's, which has Debian's thrift module
 free_ports=$(realpath "${BASH_SOURCE[0]%/*}/../../base/free_ports.py")
 
-# start NAME COMMAND...: runs COMMAND in the background; its output goes to NAME.log, its process id
-# to NAME.pid.
+# start NAME COMMAND...: runs COMMAND in the background, with its output in $folder/NAME.log and its
+# process id in $folder/NAME.pid.
 start() {
   local name=$1
   shift

@@ -147,7 +147,7 @@ calls_go_on_while() {
 
 keeps_its_sockets() {
   step "sockets of systemd"
-  # Leaves out the link's socket, because host-a has no link.listen.
+  # Remove the link's socket from the example unit, because host-a has no link.listen.
   sed '/^ListenStream=0.0.0.0:7471/d' /usr/share/doc/hatrpcd/examples/hatrpcd.socket \
     >/etc/systemd/system/hatrpcd.socket
   systemctl daemon-reload

@@ -54,7 +54,7 @@ takes_over() {
   [ "$(property NRestarts)" = 0 ]
   [ "$(stat -c %U "/proc/$(main_pid)")" = hatrpcd ]
   until_true 60 has_ended "$pid"
-  # systemd has accepted the notifications of both processes, and shows the status of the new one.
+  # systemd must have accepted the notifications of the old and the new process, and must show the status of the new.
   journalctl --quiet --no-pager --output=cat --since "@$since" -u hatrpcd >$scratch/journal
   grep -q 'takeover: complete' $scratch/journal
   must_fail grep 'Got notification' $scratch/journal

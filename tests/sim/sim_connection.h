@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/sim/sim_connection.h: one simulated TCP connection: two ends and the bytes between them.
+// tests/sim/sim_connection.h: one simulated TCP connection: two ends, and the bytes in flight
+// between the two ends.
 #pragma once
 
 #include <deque>

@@ -28,7 +28,7 @@ class SimHost final : public Reactor {
   ~SimHost() override;
 
   TimePoint now() const override { return network_.now(); }
-  // Fails, because simulated streams have no descriptors.
+  // Ends the program with an error, because simulated streams have no descriptors.
   std::unique_ptr<ByteStream> resume(std::vector<Descriptor>, StreamEvents&) override {
     LOG(FATAL) << "a simulated stream has no descriptors that another process could have kept";
   }

@@ -104,8 +104,8 @@ void SimServer::Connection::take_messages() {
   }
 }
 
-// Detects the dialect (framing and encoding) of the next call. It can differ from the last call's
-// on a connection of shared mode. Returns false if more bytes are needed.
+// Detects the dialect (framing and encoding) of the next call on a connection of shared mode,
+// because hostile clients use any dialect. Returns false if more bytes are needed.
 bool SimServer::Connection::detect_next() {
   if (!server_.mirrored_) dialect_ = detect(in_);
   return dialect_.has_value();

@@ -194,7 +194,8 @@ void World::build_clients() {
     ClientPlan plan{.endpoint = address(host_ip(0) + (mirrored ? ":9090" : ":9091")),
                     .service = mirrored ? "Mirror" : "Pool",
                     .mirrored = mirrored};
-    // All calls on an upstream connection of shared mode must have one dialect.
+    // Honest clients of a service in shared mode all use the dialect of its server, because their
+    // calls share upstream connections.
     plan.dialect = kDialects[mirrored ? random_.below(std::size(kDialects)) : 0];
     plan.calls = random_.between(5, 40);
     plan.calls_per_connection = random_.between(1, 30);
