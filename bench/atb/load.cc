@@ -29,8 +29,8 @@ bool make_pipe(Descriptor& reads, Descriptor& writes) {
   return true;
 }
 
-// A child process and its two pipes. On one it writes a byte when it is ready; from the other it
-// reads the time at which to begin.
+// A child process and two pipes. The child writes a byte to the first pipe when it is ready, and
+// reads the time at which it must begin from the second pipe.
 class Child {
  public:
   Child(const Child&) = delete;
@@ -45,19 +45,19 @@ class Child {
 
   static Outcome<Child> fork(const Load& load, uint32_t first_client);
 
-  // Waits until all clients of the child have got one answer. Returns false if the child has ended.
+  // Waits until each client of the child has one answer. Returns false if the child has ended.
   bool wait_ready() {
     char byte;
     return read(ready_.get(), &byte, 1) == 1;
   }
   void begin(Clock::time_point when) {
-    // If the child has ended, the write fails, and wait() reports the failure.
+    // Ignore a failed write: it fails only if the child has ended, which wait() will report.
     [[maybe_unused]] const auto written = write(begin_.get(), &when, sizeof(when));
   }
   // Waits until the child has ended.
   Outcome<Measured> wait();
   bool is(pid_t pid) const { return pid_ == pid; }
-  // Returns the child's result. Call it after waitpid() has returned the child and `status`.
+  // Returns the child's results or failure. `status` must be the child's status from waitpid().
   Outcome<Measured> ended(int status);
 
  private:

@@ -35,7 +35,7 @@ double thousandths(double value) { return std::round(value * 1000) / 1000; }
   return buffer;
 }
 
-// Returns three digits and a unit: 49.2 µs, 1.75 ms, 12.0 s.
+// Returns a time as three digits and a unit, such as 49.2 µs, 1.75 ms or 12.0 s.
 std::string time_text(double ns) {
   const char* unit = "µs";
   double value = ns / 1e3;

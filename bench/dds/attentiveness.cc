@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// bench/dds/attentiveness.cc: measures pushes while the owner computes between two polls for calls,
-// as in Figure 6 of RDMA vs. RPC (Brock et al.). Calls wait for the owner; one-sided pushes do not.
+// bench/dds/attentiveness.cc: measures pushes to a queue whose owner computes between two polls for
+// calls, as in Figure 6 of RDMA vs. RPC (Brock et al.). Calls must wait for the owner; one-sided
+// pushes need not.
 #include <algorithm>
 #include <cstdio>
 #include <numeric>
@@ -22,7 +23,7 @@ void compute(double us) {
   }
 }
 
-// A thread that answers the calls of an owner whose own thread only computes.
+// A second thread of the owner, which answers calls while the owner's first thread computes.
 struct ProgressThread {
   std::thread thread;
   std::atomic<bool> stops = false;
@@ -41,9 +42,8 @@ constexpr Way kWays[] = {
     {"push.c_w", false, false, Level::kWrite},
 };
 
-// Pushes values, with a pause before each push that is as long as the owner's computing, plus or
-// minus half. The pushes thus arrive at any moment of the computing, like those of peers that
-// compute as well.
+// Pushes values, and pauses before each push for 0.5 to 1.5 times `compute_us`. So the pushes
+// arrive at random moments of the owner's computing.
 template <class Push>
 Result<void> push_all(ClientSide& side, const Settings& settings, double compute_us,
                       const Push& push) {
@@ -78,8 +78,8 @@ void add_way(Plan& plan, const Way& way, double compute_us) {
   step.turn = [&plan, way, compute_us, progress,
                handler = engine::CallHandler()](OwnerSide& side) mutable {
     if (!handler) handler = plan.stores[side.index]->handler();
-    // The thread starts only now, since until now the owner's own thread polls the target, and only
-    // one thread may do so.
+    // Start the progress thread here and not earlier, because only one thread may poll the target,
+    // and the owner's first thread has polled it before this step.
     if (way.progress_thread && !progress->thread.joinable()) {
       progress->thread = std::thread([progress, handler, &target = side.target] {
         while (!progress->stops) target.poll(handler);
@@ -102,7 +102,7 @@ void add_way(Plan& plan, const Way& way, double compute_us) {
   step.check = [&plan, shape, way, all, progress](OwnerSide& side) -> Result<void> {
     progress->stops = true;
     if (progress->thread.joinable()) progress->thread.join();
-    if (side.index != 0) return {};  // all clients push to the first owner
+    if (side.index != 0) return {};  // all clients push to owner 0, so others have no values
     LocalQueue remote(side.target.memory(), shape);
     remote.settle(way.level);
     const LocalQueue& queue = way.by_call ? plan.stores[side.index]->queue() : remote;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// bench/dds/compare.cc: `dds components`, `dds queue`, `dds hash`: compares measured times with the
-// model's predictions.
+// bench/dds/compare.cc: the commands `dds components`, `dds queue` and `dds hash`: compare measured
+// times with the predictions of the cost model.
 #include <bit>
 #include <cstdio>
 
@@ -109,8 +109,8 @@ Plan plan_for(const Settings& settings) {
   plan.queue = {.offset = kStructureAt,
                 .capacity = static_cast<uint32_t>(all),
                 .value_bytes = settings.value_bytes};
-  // At the end, all owners' tables together are half full. In the runs by calls, the hash decides
-  // each owner's share.
+  // Twice as many buckets as keys: after all inserts, the tables of all owners are about half full.
+  // For tables that are accessed by calls, the keys' hashes decide each owner's number of keys.
   plan.table = {.offset = kStructureAt,
                 .buckets = static_cast<uint32_t>(std::bit_ceil(2 * all / settings.team.owners)),
                 .value_bytes = settings.value_bytes};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// bench/dds/verbs_dds_test.cc: checks the structures and the component costs between two RDMA
-// devices: the lab's Soft-RoCE devices (tests/lab/devices.sh), which exchange packets.
+// bench/dds/verbs_dds_test.cc: tests the distributed queue and hash table, and the measurement of
+// costs, between the lab's two Soft-RoCE devices (tests/lab/devices.sh).
 #include <gtest/gtest.h>
 
 #include "bench/dds/conformance.h"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// bench/engine/costs.cc: measures the fabric's operations, as in RDMA-vs-RPC, Table I and Figure 3.
+// bench/engine/costs.cc: measures the time of a fabric's operations (put, get, atomics, messages),
+// as in RDMA vs. RPC (Brock et al.), Table I and Figure 3.
 #include <algorithm>
 #include <cstdio>
 
@@ -11,7 +12,7 @@
 namespace hat::bench {
 namespace {
 
-// The two processes exchange their cards over `wire`; this one then measures.
+// Exchanges cards (connection data) with the other process over `wire`, and measures.
 void measuring_side(const Settings& settings, const Wire& wire, uint32_t bytes) {
   const auto fabric = must(open_fabric(settings.fabric, false));
   const auto initiator = must(engine::Initiator::create(*fabric, {}));

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// bench/engine/floors.cc: measures the machine's limits: a flag between two cores, and memcpy.
+// bench/engine/floors.cc: measures the lowest times that this machine can reach: for a flag that
+// goes from one core to another, and for memcpy().
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -58,8 +59,8 @@ void measure_flag(const Settings& settings) {
               double(latencies[latencies.size() * 99 / 100]));
 }
 
-// Copies between two rings of 32 buffers, as large as a lane's window, so that large buffers do not
-// stay in a core's cache.
+// Measures memcpy() from 32 buffers to 32 other buffers in turn, so that large buffers do not stay
+// in a core's cache.
 void measure_memcpy(const Settings& settings) {
   constexpr size_t kBuffers = 32;
   std::vector<std::byte> from(kBuffers * settings.bytes, std::byte{1});

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// bench/engine/two.h: runs two processes on separate cores, each with a fabric.
+// bench/engine/two.h: runs a measurement between two processes on separate cores.
 #pragma once
 
 #include <cstdio>
@@ -13,8 +13,8 @@
 
 namespace hat::bench {
 
-// Opens a fabric. `kind` is "loop", or "verbs" for the lab's devices: rxe1 for the first process,
-// rxe2 for the second.
+// Opens a process's fabric. `kind` is "loop" or "verbs". Verbs uses the lab's devices: rxe1 for the
+// first process and, if `second` is true, rxe2 for the second process.
 Result<std::unique_ptr<engine::Fabric>> open_fabric(const std::string& kind, bool second);
 
 // Returns the value of `result`, or prints its error and exits.
@@ -27,7 +27,8 @@ T must(Result<T> result) {
   if constexpr (!std::is_void_v<T>) return std::move(*result);
 }
 
-// A byte stream between the two processes, to exchange the data that they need before they start.
+// A byte stream between the two processes, over which they exchange addresses before the
+// measurement.
 class Wire {
  public:
   explicit Wire(Descriptor fd) : fd_(std::move(fd)) {}
@@ -46,8 +47,9 @@ class Wire {
   Descriptor fd_;
 };
 
-// Runs `first` in this process and `second` in a child process, which ends with this one. Pins each
-// to a core if the host has at least two. Returns the CPU time of the child in seconds.
+// Runs `first` in this process and `second` in a child process, which is killed if this process
+// ends. Pins each process to a core if the host has at least two cores. Returns the CPU time of the
+// child in seconds.
 double run_two(const std::function<void(const Wire&)>& first,
                const std::function<void(const Wire&)>& second);
 

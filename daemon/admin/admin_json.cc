@@ -132,6 +132,7 @@ json status_json(Control& control) {
       {"generation", control.routes()->generation()},
       {"workers", workers.size()},
       {"fabric", control.fabric()},
+      {"fabric_kind", control.fabric_kind()},
       {"link_security", link_security(control.node())},
       {"certificates", ends_json(control)},
       {"links", links_json(control)},
@@ -155,8 +156,10 @@ json routes_json(Control& control) {
     functions.push_back(route_json(service->other()));
     services.push_back({{"service", service->name()}, {"functions", functions}});
   }
-  return {
-      {"generation", routes->generation()}, {"fabric", control.fabric()}, {"services", services}};
+  return {{"generation", routes->generation()},
+          {"fabric", control.fabric()},
+          {"fabric_kind", control.fabric_kind()},
+          {"services", services}};
 }
 
 json ping_json(const Control& control) {

@@ -501,6 +501,11 @@ std::string Daemon::fabric() const {
   return rdma.host ? rdma.what : "none, TCP carries all calls: " + rdma.what;
 }
 
+std::string Daemon::fabric_kind() const {
+  const OpenedRdma& rdma = threads_.front()->rdma();
+  return rdma.host ? rdma.host->fabric_name() : "none";
+}
+
 std::vector<CertificateReport> Daemon::certificates() const {
   if (!applied_.tls) return {};
   const TlsConfig& config = *node_->link.tls;

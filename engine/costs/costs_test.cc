@@ -170,6 +170,36 @@ TEST(Target, SaysWhomItDoesNotTake) {
             "the target takes at most 1 initiators, and another one connected");
 }
 
+TEST(Target, GivesTheReplyBufferOfALostPeerToTheNextOneAlone) {
+  Hosts first({.memory_bytes = 4096, .peers_max = 2});
+  Target& target = *first.target;
+  ASSERT_TRUE(first.connect());
+  const auto join = [&](Initiator& initiator) {
+    const auto card = target.add(initiator.card());
+    ASSERT_TRUE(card) << card.error().message;
+    ASSERT_TRUE(initiator.connect(*card));
+  };
+  const auto reply_buffer_of = [&](Initiator& initiator) {
+    const std::byte* buffer = nullptr;
+    std::thread caller([&] { EXPECT_TRUE(initiator.call(8)); });
+    const auto answer = [&](Bytes, std::span<std::byte> reply) {
+      buffer = reply.data();
+      return size_t{8};
+    };
+    while (target.poll(answer) == 0) std::this_thread::yield();
+    caller.join();
+    return buffer;
+  };
+  const auto fabric = *open_loop_fabric();
+  const auto second = *Initiator::create(*fabric, {});
+  join(*second);
+  first.initiator.reset();
+  while (target.lost() == 0) target.take_events();
+  const auto third = *Initiator::create(*fabric, {});
+  join(*third);
+  EXPECT_NE(reply_buffer_of(*second), reply_buffer_of(*third));
+}
+
 TEST(Initiator, FailsBeyondTheTargetsMemory) {
   Hosts hosts({.memory_bytes = 4096});
   ASSERT_TRUE(hosts.connect());

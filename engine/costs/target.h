@@ -85,6 +85,7 @@ class Target {
   Target(Fabric& fabric, const TargetOptions& options) : fabric_(fabric), options_(options) {}
   Result<void> open();
   size_t receive_offset(uint64_t id) const { return id * options_.message_bytes_max; }
+  size_t free_reply() const;
   void post_receive(uint64_t id);
   void answer(const Completion& call, const CallHandler& handler);
 

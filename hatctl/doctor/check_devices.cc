@@ -32,7 +32,6 @@ std::string version_of(const Gid& gid) {
 
 // The MTU of an interface must hold the headers of a RoCE packet (at most kRoceHeaderBytes) and its
 // payload (one of kPacketBytes). Source: linux/include/rdma/ib_addr.h, iboe_get_mtu().
-constexpr uint64_t kRoceHeaderBytes = 96;
 constexpr std::array<uint32_t, 5> kPacketBytes = {4096, 2048, 1024, 512, 256};
 
 uint32_t packet_of(uint64_t mtu) {

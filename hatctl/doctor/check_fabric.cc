@@ -108,7 +108,7 @@ std::string place_of(const Judged& choice) {
 void judge_running(const Examined& examined, const Judged* choice, Findings& findings) {
   if (!examined.daemon.answers()) return;
   const std::string& runs = examined.daemon.fabric;
-  const bool has_verbs = runs.starts_with("verbs: ");
+  const bool has_verbs = examined.daemon.fabric_kind == "verbs";
   if (choice != nullptr && !has_verbs && examined.wants_device()) {
     findings.warn(
         "the running hatrpcd",

@@ -9,8 +9,6 @@
 namespace hat::doctor {
 namespace {
 
-constexpr uint32_t kRoceHeaderMost = 96;  // the most bytes that the headers of a RoCE packet have
-
 std::string joined_by_comma(const std::vector<std::string>& texts) {
   std::string all;
   for (const std::string& text : texts) all += (all.empty() ? "" : ", ") + text;
@@ -53,7 +51,7 @@ void judge_path_mtu(const PeerProbe& peer, const Judged* choice, Findings& findi
   const std::string text = "the path to this peer passes packets of " +
                            std::to_string(peer.path_mtu) + " bytes, but " + choice->device->name +
                            "'s packets carry " + std::to_string(choice->packet_bytes);
-  if (choice->packet_bytes + kRoceHeaderMost <= peer.path_mtu) return;
+  if (choice->packet_bytes + kRoceHeaderBytes <= peer.path_mtu) return;
   findings.warn(
       peer.name, text + ": RDMA packets are not fragmented, so they are lost",
       "ip link set dev " + choice->device->interface + " mtu " + std::to_string(peer.path_mtu));
@@ -64,10 +62,6 @@ void judge_lanes(const std::string& peer, const LinkState& link, Findings& findi
   for (const LaneState& lane : link.lanes) {
     if (lane.state == "up") {
       if (std::ranges::find(up, lane.protocol) == up.end()) up.push_back(lane.protocol);
-    } else if (lane.last_error.contains("the fabrics do not reach each other")) {
-      findings.warn(
-          peer, "RDMA lane " + lane.protocol + ": " + lane.last_error,
-          "editor hatrpcd.yaml   # set fabric: tcp on both hosts if one has no RDMA device");
     } else if (!lane.last_error.empty()) {
       findings.warn(peer,
                     "RDMA lane " + lane.protocol + " is " + lane.state +

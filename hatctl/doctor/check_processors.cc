@@ -64,8 +64,11 @@ void check_numa(const Examined& examined, Findings& findings) {
   const std::string node = std::to_string(choice->device->numa_node);
   const auto near = host.numa_cpus.find(choice->device->numa_node);
   const std::vector<int>& cpus = examined.process().cpus;
-  if (near == host.numa_cpus.end() || share_any(cpus, near->second)) {
-    const bool only = near != host.numa_cpus.end() && std::ranges::includes(near->second, cpus);
+  if (near == host.numa_cpus.end()) {
+    return findings.ok(name, "on NUMA node " + node + ", whose processors are not known");
+  }
+  if (share_any(cpus, near->second)) {
+    const bool only = std::ranges::includes(near->second, cpus);
     return findings.ok(
         name,
         "on NUMA node " + node + "; " + (examined.host.daemon ? "hatrpcd" : "hatctl") +

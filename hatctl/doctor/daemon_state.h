@@ -34,7 +34,8 @@ struct DaemonState {
   std::string version;
   int pid = 0;  // the daemon's process id in the PID namespace of the daemon
   uint64_t workers = 0;
-  std::string fabric;  // "verbs: …", "loop: …", "none, …"
+  std::string fabric;       // describes it, or says why there is none
+  std::string fabric_kind;  // "verbs", "loop" or "none"
   std::vector<std::string> pending;
   std::string reload_error;  // why the daemon refused the last reload; empty: accepted
   std::map<std::string, LinkState> links;  // by peer

@@ -25,6 +25,10 @@ enum class Obstacle : uint8_t {
   kProof,  // the daemon's own code failed to use the device, although files show no obstacle
 };
 
+// The most bytes that the headers of a RoCE packet have. Source: linux/include/rdma/ib_addr.h,
+// iboe_get_mtu().
+inline constexpr uint32_t kRoceHeaderBytes = 96;
+
 // The result of the rule for one RDMA device.
 struct Judged {
   const RdmaDevice* device = nullptr;

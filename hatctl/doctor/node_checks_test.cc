@@ -188,15 +188,6 @@ const std::vector<Row> kRowsOfTheNode = {
      {{kWarn, "peers", "1 of 2 links up; last error: refused", "hatctl status"},
       {kWarn, "peers", "RDMA lane eager is down, its calls use TCP: a request failed",
        "trouble.md"}}},
-    {"a_peer_on_another_host_without_devices",
-     [](FakeTree& tree, Examined& examined) {
-       tree.roce_host();
-       examined.peers = {peer_b()};
-       const std::string why = "the fabrics do not reach each other: 'loop 1' there, 'loop 2' here";
-       examined.daemon.links["b"] = {2, 2, "", {{"eager", "refused", why}}};
-     },
-     {{kOk, "peers", "b: tcp:host-b:7471: 2 of 2 links up", ""},
-      {kWarn, "peers", "the fabrics do not reach each other", "fabric: tcp on both hosts"}}},
     {"a_peer_that_answers_though_the_link_is_down",
      [](FakeTree& tree, Examined& examined) {
        tree.roce_host();

@@ -146,7 +146,7 @@ int backup(HatKVClient& client, const CommandOptions& options) {
 
 struct Command {
   std::string_view name;
-  int (*run)(HatKVClient& client, const CommandOptions& options);  // nullptr: load
+  int (*run)(HatKVClient& client, const CommandOptions& options);  // nullptr: run_load()
 };
 
 constexpr std::array kCommands = {Command{"get", get},      Command{"put", put},
@@ -156,7 +156,7 @@ constexpr std::array kCommands = {Command{"get", get},      Command{"put", put},
 
 int connect_and_run(const Command& command, CommandOptions options) {
   if (command.run == nullptr) return run_load(options);
-  if (command.name == "backup") options.timeout_s = 0;  // its duration depends on the disk
+  if (command.name == "backup") options.timeout_s = 0;  // no timeout: a backup can take very long
   const auto client = connect_to_kv(options);
   if (!client) return complain(client.error().message, kExitUnreachable);
   return command.run(**client, options);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// kv/server/handler.cc: turns the store's results into HatKV's answers.
+// kv/server/handler.cc: converts the store's results to answers of the service HatKV.
 #include "kv/server/handler.h"
 
 #include <algorithm>
@@ -24,7 +24,8 @@ T value_or_refuse(Result<T> result) {
   if constexpr (!std::is_void_v<T>) return std::move(*result);
 }
 
-// A name is a single path component, so that no caller can write outside the folder for backups.
+// Throws Refused unless the name is a single path component, so that a client cannot make the
+// server write outside the folder for backups.
 void check_backup_name(const std::string& name) {
   const auto is_plain = [](unsigned char letter) {
     return std::isalnum(letter) || letter == '-' || letter == '_' || letter == '.';

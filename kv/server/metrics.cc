@@ -29,7 +29,7 @@ class MetricsPage {
     metric.label = std::move(labels);
     (family.type == MetricType::Counter ? metric.counter.value : metric.gauge.value) = value;
   }
-  // `unit` is one unit of the histogram, expressed in the metric's unit.
+  // Adds a histogram to a metric. `unit` converts the histogram's values to the metric's unit.
   static void add(MetricFamily& family, Labels labels, const Histogram::Snapshot& snapshot,
                   double unit) {
     ClientMetric& metric = family.metric.emplace_back();
@@ -155,7 +155,7 @@ std::string kv_exposition(const MetricsSource& source) {
 
 Result<std::unique_ptr<MetricsServer>> MetricsServer::start(const Address& address,
                                                             MetricsSource source) {
-  evthread_use_pthreads();  // the destructor stops the loop from another thread
+  evthread_use_pthreads();  // needed, because the destructor stops the loop from another thread
   std::unique_ptr<MetricsServer> server(new MetricsServer(address, std::move(source)));
   server->base_.reset(event_base_new());
   server->http_.reset(evhttp_new(server->base_.get()));
@@ -177,8 +177,8 @@ Result<std::unique_ptr<MetricsServer>> MetricsServer::start(const Address& addre
 
 MetricsServer::~MetricsServer() {
   if (!thread_.joinable()) return;
-  // Stops the loop by an event, which stays queued: a plain loopbreak has no effect if the thread
-  // has not entered its loop yet.
+  // Stop the event loop by an event, because the event stays queued. A call of loopbreak() here
+  // would have no effect if the thread has not entered the loop yet.
   const timeval now{};
   const auto end = [](evutil_socket_t, short, void* base) {
     event_base_loopbreak(static_cast<event_base*>(base));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// kv/server/operations.h: counts HatKV's calls by function: number, outcome and duration.
+// kv/server/operations.h: counters of HatKV's calls by function: outcomes and durations.
 //
-// Thread   any.
+// Thread   Any thread may use the counters.
 #pragma once
 
 #include <array>
@@ -31,7 +31,7 @@ constexpr std::array<std::string_view, 3> kOutcomeNames = {"ok", "not_found", "r
 
 struct OperationCounters {
   std::array<std::atomic<uint64_t>, kOutcomeNames.size()> outcomes{};
-  Histogram duration_us;  // microseconds in the handler, including waits for the disk
+  Histogram duration_us;  // microseconds in the handler, with waits for the disk
 
   void ended(Outcome outcome) {
     outcomes[static_cast<size_t>(outcome)].fetch_add(1, std::memory_order_relaxed);
@@ -45,7 +45,7 @@ struct OperationCounters {
 
 struct Operations {
   std::array<OperationCounters, kOperationNames.size()> counters;
-  std::atomic<int64_t> connections{0};  // open now
+  std::atomic<int64_t> connections{0};  // connections that are open now
 
   OperationCounters& operator[](Operation operation) {
     return counters[static_cast<size_t>(operation)];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// kv/server/server.cc: combines libthrift's servers, transports and protocols.
+// kv/server/server.cc: makes libthrift's servers, with their transports and protocols.
 #include "kv/server/server.h"
 
 #include <thrift/concurrency/ThreadFactory.h>
@@ -62,8 +62,9 @@ std::shared_ptr<concurrency::ThreadManager> make_workers(uint32_t threads) {
   return workers;
 }
 
-// Generated code allocates as many members as a container declares before it reads one. Without a
-// limit, a request of 30 bytes makes the server run out of memory.
+// Returns a protocol factory with a limit of elements per list. Generated code allocates the number
+// of elements that a list declares before it reads the elements. Without the limit, a request of 30
+// bytes can make the server run out of memory.
 template <class Factory>
 std::shared_ptr<protocol::TProtocolFactory> make_bounded() {
   auto factory = std::make_shared<Factory>();
@@ -93,13 +94,13 @@ struct Wanted {
   }
 };
 
-// At its end, libthrift's TNonblockingServer destroys its connections while its workers may still
-// answer on them. This class first waits until the workers have ended.
+// A TNonblockingServer that waits at its end until its worker threads have ended. libthrift's own
+// class destroys connections on which worker threads can still write answers.
 class NonblockingServer : public server::TNonblockingServer {
  public:
   using TNonblockingServer::TNonblockingServer;
 
-  // Returns once the calls of the workers have ended.
+  // Serves until stop(), and returns after all worker threads have ended.
   void serve() override {
     const Joined workers{getThreadManager()};
     TNonblockingServer::serve();
@@ -161,7 +162,7 @@ Result<std::shared_ptr<server::TServer>> make_server(
     const ServeOptions& options, const Address& listen,
     std::shared_ptr<apache::thrift::TProcessor> processor, std::atomic<int64_t>& connections,
     std::function<void(const Address&)> on_listening) {
-  // TShmServerSocket removes a stale path itself when it begins to listen.
+  // Remove the stale path of a unix socket. For a ring's path, TShmServerSocket does this itself.
   if (listen.is_path() && !listen.uses_rings()) {
     const hatrpc::ring::PathClaim claim(listen.path.c_str());
   }

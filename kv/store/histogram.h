@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// kv/store/histogram.h: counts quantities in buckets whose bounds are powers of two.
+// kv/store/histogram.h: a histogram whose buckets have powers of two as bounds.
 //
-// Thread   any thread may call add() while others call read(); read() may miss a concurrent add().
+// Thread   Any thread may call add() and read(). A read() can miss an add() at the same time.
 #pragma once
 
 #include <algorithm>
@@ -13,8 +13,8 @@
 
 namespace hat {
 
-// Bucket i counts the quantities that are at most 2^i and larger than the bound of bucket i - 1.
-// The last bucket also counts all larger quantities.
+// Bucket i counts the quantities from 2^(i-1) + 1 to 2^i; bucket 0 counts 0 and 1. The last bucket
+// also counts all larger quantities.
 class Histogram {
  public:
   static constexpr size_t kBuckets = 28;

@@ -125,9 +125,8 @@ Result<Device> open_one(ibv_device* found, const VerbsOptions& options) {
   device.name = ibv_get_device_name(found);
   device.context.reset(ibv_open_device(found));
   if (!device.context) {
-    return fail(ErrorCode::kNotFound, device.name +
-                                          ": it cannot be opened: " + std::strerror(errno) +
-                                          "; may this user open /dev/infiniband/uverbs*?");
+    return fail(ErrorCode::kDenied, device.name + ": it cannot be opened: " + std::strerror(errno) +
+                                        "; may this user open /dev/infiniband/uverbs*?");
   }
   HAT_TRY_VOID(choose_port(device, options.port));
   device.why =
@@ -188,6 +187,7 @@ std::vector<DeviceReport> probe_devices(const VerbsOptions& options) {
     report.device = ibv_get_device_name(devices.get()[i]);
     const bool meant = options.device.empty() || options.device == report.device;
     const auto device = verbs::open_one(devices.get()[i], meant ? options : VerbsOptions{});
+    report.opens = device || device.error().code != ErrorCode::kDenied;
     report.usable = device.has_value();
     report.detail = device ? device->describe() : device.error().message;
     if (!device) continue;

@@ -38,6 +38,7 @@ Result<std::unique_ptr<VerbsFabric>> open_verbs_fabric(const VerbsOptions& optio
 // use and why, or why it can use none.
 struct DeviceReport {
   std::string device;
+  bool opens = true;  // false: this process may not open it
   bool usable = false;
   std::string detail;         // a sentence: the choice and the reason, or the error
   uint8_t port = 0;           // `port`, `gid_index` and `packet_bytes` are set only if `usable`
