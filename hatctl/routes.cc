@@ -68,8 +68,9 @@ std::string route_text(const std::string& service, const json& function, const T
 // user needs this text because a plan names an RDMA protocol even if the host has no RDMA device.
 std::string fabric_text(const json& routes, const Terminal& terminal) {
   const std::string label = "fabric" + std::string(kIndent - 6, ' ');
-  std::string text = label + wrapped(routes.at("fabric"), kIndent, terminal.columns) + "\n";
-  if (routes.at("fabric_kind") == "loop") {
+  std::string text =
+      label + wrapped(routes.at("fabric").get<std::string>(), kIndent, terminal.columns) + "\n";
+  if (routes.value("fabric_kind", "") == "loop") {
     text +=
         std::string(kIndent, ' ') +
         wrapped("Not RDMA: lanes reach only daemons on this host; calls to other hosts use TCP.",

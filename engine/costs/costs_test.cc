@@ -182,7 +182,7 @@ TEST(Target, GivesTheReplyBufferOfALostPeerToTheNextOneAlone) {
   const auto reply_buffer_of = [&](Initiator& initiator) {
     const std::byte* buffer = nullptr;
     std::thread caller([&] { EXPECT_TRUE(initiator.call(8)); });
-    const auto answer = [&](Bytes, std::span<std::byte> reply) {
+    const auto answer = [&](std::span<const std::byte>, std::span<std::byte> reply) {
       buffer = reply.data();
       return size_t{8};
     };

@@ -108,13 +108,14 @@ std::string place_of(const Judged& choice) {
 void judge_running(const Examined& examined, const Judged* choice, Findings& findings) {
   if (!examined.daemon.answers()) return;
   const std::string& runs = examined.daemon.fabric;
-  const bool has_verbs = examined.daemon.fabric_kind == "verbs";
-  if (choice != nullptr && !has_verbs && examined.wants_device()) {
+  const std::string& kind = examined.daemon.fabric_kind;
+  const bool has_no_device = kind == "loop" || kind == "none";
+  if (choice != nullptr && has_no_device && examined.wants_device()) {
     findings.warn(
         "the running hatrpcd",
         "has " + runs + "; it could use a device now, but looks for devices only when it starts",
         "systemctl restart hatrpcd");
-  } else if (choice == nullptr && has_verbs) {
+  } else if (choice == nullptr && kind == "verbs") {
     findings.warn("the running hatrpcd",
                   "has " + runs + "; after a restart it could not use an RDMA device",
                   "hatctl status   # its lanes");

@@ -35,7 +35,7 @@ struct DaemonState {
   int pid = 0;  // the daemon's process id in the PID namespace of the daemon
   uint64_t workers = 0;
   std::string fabric;       // describes it, or says why there is none
-  std::string fabric_kind;  // "verbs", "loop" or "none"
+  std::string fabric_kind;  // "verbs", "loop" or "none"; empty from older daemons
   std::vector<std::string> pending;
   std::string reload_error;  // why the daemon refused the last reload; empty: accepted
   std::map<std::string, LinkState> links;  // by peer

@@ -53,7 +53,7 @@ const std::vector<Row> kRowsOfDevices = {
     {"roce_whose_device_says_smaller_packets",
      [](FakeTree& tree, Examined& examined) {
        tree.roce_host();
-       examined.reports = {{"mlx5_0", true, "", 1, 3, 2048}};
+       examined.reports = {usable_device("mlx5_0", 1, 3, 2048)};
      },
      {{kWarn, "mtu", "2048 bytes a packet, ens1 has MTU 9000", "mtu 4200"}}},
     {"roce_v1_alone",
@@ -184,8 +184,7 @@ const std::vector<Row> kRowsOfAccess = {
     {"a_gid_that_the_daemons_code_proved",
      [](FakeTree& tree, Examined& examined) {
        tree.roce_host();
-       examined.reports = {
-           {.device = "mlx5_0", .usable = true, .port = 1, .gid_index = 2, .packet_bytes = 4096}};
+       examined.reports = {usable_device("mlx5_0", 1, 2, 4096)};
      },
      {{kOk, "fabric", "GID index 2", ""},
       {kWarn, "gids", "index 3 is better, but no address handle", "ip addr show dev ens1"}}},
@@ -194,7 +193,8 @@ const std::vector<Row> kRowsOfAccess = {
        tree.roce_host();
        tree.device("mlx4_0", "uverbs1");
        tree.port("mlx4_0", 1, "4: ACTIVE", "InfiniBand");
-       examined.reports = {{"mlx5_0", true, "", 1, 3, 4096}, {"mlx4_0", true, "", 1, -1, 4096}};
+       examined.reports = {usable_device("mlx5_0", 1, 3, 4096),
+                           usable_device("mlx4_0", 1, -1, 4096)};
      },
      {{kOk, "fabric", "hatrpcd uses mlx5_0", ""}}},
 };

@@ -224,7 +224,7 @@ const std::vector<Row> kRowsOfTheNode = {
     {"a_way_that_does_not_pass_rdma_packets",
      [](FakeTree& tree, Examined& examined) {
        tree.roce_host();
-       examined.reports = {{"mlx5_0", true, "", 1, 3, 4096}};
+       examined.reports = {usable_device("mlx5_0", 1, 3, 4096)};
        examined.peers = {peer_b()};
        examined.peers[0].own_ip = "10.0.0.1";
        examined.peers[0].path_mtu = 1500;
@@ -235,7 +235,7 @@ const std::vector<Row> kRowsOfTheNode = {
     {"a_way_that_is_not_the_devices",
      [](FakeTree& tree, Examined& examined) {
        tree.roce_host();
-       examined.reports = {{"mlx5_0", true, "", 1, 3, 4096}};
+       examined.reports = {usable_device("mlx5_0", 1, 3, 4096)};
        examined.peers = {peer_b()};
        examined.peers[0].own_ip = "192.168.1.1";
        examined.peers[0].path_mtu = 1500;
