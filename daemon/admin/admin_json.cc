@@ -183,7 +183,7 @@ json functions_json(Control& control, bool called_alone) {
            {"outcomes", outcomes},
            {"request_bytes", totals.request_bytes},
            {"response_bytes", totals.response_bytes},
-           {"latency", {{"buckets", totals.buckets}, {"sum_ns", totals.latency_sum_ns}}}});
+           {"latency", {{"buckets", totals.latency.buckets}, {"sum_ns", totals.latency.sum}}}});
       all.back().update(carried_json(totals));
     }
   }
