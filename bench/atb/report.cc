@@ -6,7 +6,7 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
-#include "config/hint_values.h"
+#include "base/quantities.h"
 
 namespace hat::atb {
 namespace {
@@ -93,8 +93,8 @@ std::string to_table(const Report& report) {
   for (const Line& line : report.lines) {
     const TimeHistogram& times = line.measured.times;
     table += text("%-10s %8s %7s %8llu %8.0f %7.1f", kFunctionNames[size_t(line.function)],
-                  bytes_text(line.sizes.request_bytes).c_str(),
-                  bytes_text(line.sizes.answer_bytes).c_str(),
+                  exact_size_text(line.sizes.request_bytes).c_str(),
+                  exact_size_text(line.sizes.answer_bytes).c_str(),
                   static_cast<unsigned long long>(line.measured.ended), calls_per_s(line),
                   megabytes_per_s(line));
     for (const double ns : {times.mean_ns(), times.quantile_ns(0.5), times.quantile_ns(0.99),

@@ -106,7 +106,7 @@ void print_stats(const hatkv::Stats& stats) {
   for (const Figure& figure : kFigures) {
     const int64_t value = stats.*figure.value;
     std::printf("%-16s %lld", figure.name, static_cast<long long>(value));
-    if (figure.is_bytes) std::printf("  (%s)", size_text(static_cast<double>(value)).c_str());
+    if (figure.is_bytes) std::printf("  (%s)", size_text(static_cast<uint64_t>(value)).c_str());
     std::printf("\n");
   }
   for (const auto& [name, calls] : stats.operations) {
@@ -140,7 +140,7 @@ int backup(HatKVClient& client, const CommandOptions& options) {
   hatkv::Backup backup;
   client.backup(backup, options.words[0]);
   std::printf("%s: %s\n", backup.folder.c_str(),
-              size_text(static_cast<double>(backup.bytes)).c_str());
+              size_text(static_cast<uint64_t>(backup.bytes)).c_str());
   return EXIT_SUCCESS;
 }
 
