@@ -13,7 +13,7 @@ namespace hat::ycsb {
 std::string as_text(const Results& results);
 
 // Returns one object with seconds, calls_per_s, operations, failed and the fields of
-// bench::Account::json_fields(). For each operation that was made (read, update, multiread,
+// bench::account_json(). For each operation that was made (read, update, multiread,
 // multiupdate, insert) it has an object with operations, failed, avg_us, min_us, max_us, p50_us,
 // p95_us, p99_us.
 std::string as_json(const Results& results, uint32_t threads);
