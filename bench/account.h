@@ -14,9 +14,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
-#include <cstdio>
 #include <optional>
-#include <string>
 
 namespace hat::bench {
 
@@ -91,17 +89,6 @@ struct Account {
 
   double mean_us() const { return each_us(time); }
   double think_us() const { return each_us(think); }
-
-  // Returns the values as fields of a JSON object, without braces, for bench/tool/clock.py.
-  std::string json_fields() const {
-    char text[256];
-    std::snprintf(text, sizeof(text),
-                  "\"mean_us\": %.3f, \"think_us\": %.3f, \"fewest\": %llu, \"most\": %llu, "
-                  "\"cut_off\": %llu",
-                  mean_us(), think_us(), static_cast<unsigned long long>(fewest),
-                  static_cast<unsigned long long>(most), static_cast<unsigned long long>(cut_off));
-    return text;
-  }
 
  private:
   double each_us(Clock::duration sum) const {

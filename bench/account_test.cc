@@ -7,6 +7,8 @@
 
 #include <vector>
 
+#include "bench/account_json.h"
+
 namespace hat::bench {
 namespace {
 
@@ -127,9 +129,8 @@ TEST(Account, Json) {
   one.add_call(window, at(0), at(1), at(3));
   one.add_call(window, at(3), at(4), at(12));
   one.close();
-  EXPECT_EQ(one.json_fields(),
-            "\"mean_us\": 5000.000, \"think_us\": 1000.000, \"fewest\": 1, \"most\": 1, "
-            "\"cut_off\": 1");
+  EXPECT_EQ(account_json(one).dump(),
+            R"({"mean_us":5000.0,"think_us":1000.0,"fewest":1,"most":1,"cut_off":1})");
 }
 
 }  // namespace

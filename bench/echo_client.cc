@@ -20,13 +20,16 @@
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "Echo.h"
 #include "base/arguments.h"
+#include "base/rounded.h"
 #include "bench/account.h"
+#include "bench/account_json.h"
 #include "client/thrift/TShmSocket.h"
 
 namespace {
@@ -128,11 +131,14 @@ void print(const Load& load, const std::vector<Seen>& seen, double cpu_used) {
   }
   std::sort(times.begin(), times.end());
   const double calls_per_s = double(account.ended) / load.counted_seconds();
-  std::printf(
-      "{\"calls_per_s\": %.1f, \"p50\": %.2f, \"p99\": %.2f, \"p999\": %.2f, "
-      "\"cpu_us\": %.2f, %s}\n",
-      calls_per_s, quantile(times, 0.5), quantile(times, 0.99), quantile(times, 0.999),
-      cpu_used * 1e6 / (calls_per_s * load.seconds), account.json_fields().c_str());
+  const auto us = [](double value) { return hat::rounded(value, 2); };
+  nlohmann::ordered_json result = {{"calls_per_s", hat::rounded(calls_per_s, 1)},
+                                   {"p50", us(quantile(times, 0.5))},
+                                   {"p99", us(quantile(times, 0.99))},
+                                   {"p999", us(quantile(times, 0.999))},
+                                   {"cpu_us", us(cpu_used * 1e6 / (calls_per_s * load.seconds))}};
+  result.update(hat::bench::account_json(account));
+  std::puts(result.dump().c_str());
 }
 
 // Parses ADDRESS CLIENTS BYTES SECONDS [FUNCTION].

@@ -25,7 +25,7 @@ struct FunctionCounts {
   uint64_t errors = 0;  // application exceptions, errors of the daemon, calls with unknown outcome
   uint64_t bytes_in = 0;          // of requests
   uint64_t bytes_out = 0;         // of replies
-  std::vector<uint64_t> buckets;  // calls per bucket of LatencyHistogram; not cumulative
+  std::vector<uint64_t> buckets;  // calls per bucket of base/histogram.h; not cumulative
 };
 struct Snapshot {
   std::chrono::steady_clock::time_point taken;

@@ -44,7 +44,6 @@ TEST(VerbsCosts, AreMeasuredBetweenTwoDevices) {
   other.join();
   ASSERT_TRUE(costs) << costs.error().message;
   ASSERT_TRUE(answered) << answered.error().message;
-  std::printf("costs: %s\n", engine::to_json(*costs).c_str());
   EXPECT_EQ(costs->fabric, "verbs");
   EXPECT_GT(costs->compare_swap_ns, 0);
   EXPECT_GT(costs->fetch_add_ns, 0);

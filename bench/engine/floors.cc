@@ -6,8 +6,10 @@
 #include <chrono>
 #include <cstdio>
 #include <cstring>
+#include <nlohmann/json.hpp>
 #include <vector>
 
+#include "base/rounded.h"
 #include "base/shared_memory.h"
 #include "bench/engine/measure.h"
 #include "bench/engine/two.h"
@@ -54,9 +56,11 @@ void measure_flag(const Settings& settings) {
         }
       });
   std::ranges::sort(latencies);
-  std::printf("{\"measurement\": \"flag\", \"p50_us\": %.3f, \"p99_us\": %.3f}\n",
-              double(latencies[latencies.size() / 2]),
-              double(latencies[latencies.size() * 99 / 100]));
+  const auto us = [&](size_t index) { return rounded(double(latencies[index]), 3); };
+  const nlohmann::ordered_json result = {{"measurement", "flag"},
+                                         {"p50_us", us(latencies.size() / 2)},
+                                         {"p99_us", us(latencies.size() * 99 / 100)}};
+  std::puts(result.dump().c_str());
 }
 
 // Measures memcpy() from 32 buffers to 32 other buffers in turn, so that large buffers do not stay
@@ -74,8 +78,11 @@ void measure_memcpy(const Settings& settings) {
     }
   }
   const double seconds = std::chrono::duration<double>(Clock::now() - begin).count();
-  std::printf("{\"measurement\": \"memcpy\", \"bytes\": %zu, \"gigabytes_per_second\": %.3f}\n",
-              settings.bytes, double(copies) * double(settings.bytes) / seconds * 1e-9);
+  const double gigabytes = double(copies) * double(settings.bytes) * 1e-9;
+  const nlohmann::ordered_json result = {{"measurement", "memcpy"},
+                                         {"bytes", settings.bytes},
+                                         {"gigabytes_per_second", rounded(gigabytes / seconds, 3)}};
+  std::puts(result.dump().c_str());
 }
 
 }  // namespace hat::bench

@@ -6,11 +6,14 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <nlohmann/json.hpp>
 #include <thread>
 #include <utility>
 #include <vector>
 
+#include "base/rounded.h"
 #include "bench/account.h"
+#include "bench/account_json.h"
 #include "bench/engine/idle_policy.h"
 #include "bench/engine/measure.h"
 #include "bench/engine/two.h"
@@ -200,12 +203,11 @@ double percentile(std::vector<float>& sorted, double part) {
   return double(sorted[static_cast<size_t>(part * double(sorted.size() - 1))]);
 }
 
-void print_settings(const char* what, const Settings& settings) {
-  std::printf(
-      "{\"measurement\": \"%s\", \"fabric\": \"%s\", \"protocol\": \"%.*s\", \"bytes\": %zu, "
-      "\"clients\": %u, \"polling\": \"%s\"",
-      what, settings.fabric.c_str(), int(settings.protocol->name.size()),
-      settings.protocol->name.data(), settings.bytes, settings.clients, name(settings.polling));
+// Returns the fields with which every result begins.
+nlohmann::ordered_json settings_json(const char* measurement, const Settings& settings) {
+  return {{"measurement", measurement},          {"fabric", settings.fabric},
+          {"protocol", settings.protocol->name}, {"bytes", settings.bytes},
+          {"clients", settings.clients},         {"polling", name(settings.polling)}};
 }
 
 }  // namespace
@@ -322,15 +324,17 @@ void measure_calls(const Settings& settings) {
       },
       [&](const Wire& wire) { serve(settings, wire); });
   std::ranges::sort(latencies);
-  print_settings("calls", settings);
   const double n = std::max<double>(1, double(account.ended));
+  nlohmann::ordered_json result = settings_json("calls", settings);
   // Divide the server's CPU time by 1.2, because it includes the warm-up (20 % of the window).
-  std::printf(
-      ", \"calls\": %lu, \"calls_per_second\": %.0f, \"p50_us\": %.3f, \"p99_us\": %.3f, "
-      "\"client_cpu_us_per_call\": %.3f, \"server_cpu_us_per_call\": %.3f, %s}\n",
-      account.ended, double(account.ended) / seconds, percentile(latencies, 0.5),
-      percentile(latencies, 0.99), client_cpu * 1e6 / n, server_cpu * 1e6 / (n * 1.2),
-      account.json_fields().c_str());
+  result.update({{"calls", account.ended},
+                 {"calls_per_second", rounded(double(account.ended) / seconds, 0)},
+                 {"p50_us", rounded(percentile(latencies, 0.5), 3)},
+                 {"p99_us", rounded(percentile(latencies, 0.99), 3)},
+                 {"client_cpu_us_per_call", rounded(client_cpu * 1e6 / n, 3)},
+                 {"server_cpu_us_per_call", rounded(server_cpu * 1e6 / (n * 1.2), 3)}});
+  result.update(account_json(account));
+  std::puts(result.dump().c_str());
 }
 
 void measure_oneway(const Settings& settings) {
@@ -370,15 +374,16 @@ void measure_oneway(const Settings& settings) {
         side.must_be_up();
       },
       [&](const Wire& wire) { serve(settings, wire); });
-  print_settings("oneway", settings);
   const double n = std::max<double>(1, double(messages));
-  std::printf(
-      ", \"lends\": %s, \"confirm_each\": %s, \"messages_per_second\": %.0f, "
-      "\"gigabytes_per_second\": %.3f, "
-      "\"client_cpu_us_per_message\": %.4f, \"server_cpu_us_per_message\": %.4f}\n",
-      settings.zero_copy ? "true" : "false", settings.confirm_each ? "true" : "false",
-      double(messages) / seconds, double(messages) * double(settings.bytes) / seconds * 1e-9,
-      client_cpu * 1e6 / n, server_cpu * 1e6 / (n * 1.2));
+  const double gigabytes = double(messages) * double(settings.bytes) * 1e-9;
+  nlohmann::ordered_json result = settings_json("oneway", settings);
+  result.update({{"lends", settings.zero_copy},
+                 {"confirm_each", settings.confirm_each},
+                 {"messages_per_second", rounded(double(messages) / seconds, 0)},
+                 {"gigabytes_per_second", rounded(gigabytes / seconds, 3)},
+                 {"client_cpu_us_per_message", rounded(client_cpu * 1e6 / n, 4)},
+                 {"server_cpu_us_per_message", rounded(server_cpu * 1e6 / (n * 1.2), 4)}});
+  std::puts(result.dump().c_str());
 }
 
 }  // namespace hat::bench

@@ -30,14 +30,6 @@ TEST(CostLines, AreStraightBetweenWhatWasMeasured) {
   EXPECT_EQ(cost_of(std::vector<SizedCost>{{8, 50}, {16, 10}}, 64), 0) << "never below nothing";
 }
 
-TEST(ComponentCosts, AreWrittenAsOneObject) {
-  const ComponentCosts costs{.fabric = "loop", .put = {{8, 61.24}, {64, 70}}, .fetch_add_ns = 5};
-  EXPECT_EQ(to_json(costs),
-            R"({"fabric": "loop", "put": [{"bytes": 8, "ns": 61.2}, {"bytes": 64, "ns": 70.0}], )"
-            R"("get": [], "compare_swap_ns": 0.0, "fetch_add_ns": 5.0, "message": [], )"
-            R"("wake_up_ns": 0.0, "registration": [], "copy": []})");
-}
-
 // A connected target and initiator. The initiator runs in the test's thread; a test may serve the
 // target in a second thread.
 struct Hosts {

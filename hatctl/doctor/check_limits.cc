@@ -17,9 +17,7 @@ constexpr uint64_t kBesidesRdma = 64ull << 20;
 // queues, and a queue pair per lane.
 constexpr uint64_t kObjectsOfAWorker = 64;
 
-std::string amount(uint64_t bytes) {
-  return bytes == kUnlimited ? "unlimited" : size_text(static_cast<double>(bytes));
-}
+std::string amount(uint64_t bytes) { return bytes == kUnlimited ? "unlimited" : size_text(bytes); }
 
 // Returns the systemd service of the cgroup: "hatrpcd.service" for the path ".../hatrpcd.service".
 // Returns "" if the cgroup is not that of a service.

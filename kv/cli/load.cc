@@ -156,8 +156,7 @@ void report(const char* what, const Progress& progress, LoadClock::time_point be
   const double seconds = std::chrono::duration<double>(LoadClock::now() - begun).count();
   const uint64_t records = progress.records;
   std::fprintf(to, "%s %llu records, %s in %.1f s: %.0f records/s\n", what,
-               static_cast<unsigned long long>(records),
-               size_text(static_cast<double>(progress.bytes)).c_str(), seconds,
+               static_cast<unsigned long long>(records), size_text(progress.bytes).c_str(), seconds,
                static_cast<double>(records) / seconds);
 }
 

@@ -43,9 +43,7 @@ void KvHandler::counted(Operation operation, Body&& body) {
   OperationCounters& counters = operations_[operation];
   const auto begun = steady_clock::now();
   const auto ended = [&](Outcome outcome) {
-    const auto took =
-        std::chrono::duration_cast<std::chrono::microseconds>(steady_clock::now() - begun);
-    counters.duration_us.add(static_cast<uint64_t>(took.count()));
+    counters.durations.add(steady_clock::now() - begun);
     counters.ended(outcome);
   };
   try {
@@ -135,7 +133,7 @@ void KvHandler::stats(hatkv::Stats& stats) {
     stats.readers = static_cast<int32_t>(now.usage.readers);
     stats.readers_in_use = static_cast<int32_t>(now.usage.readers_in_use);
     stats.reader_waits = whole(now.usage.reader_waits);
-    stats.commits = whole(now.writes_per_commit.count);
+    stats.commits = whole(now.writes_per_commit.count());
     stats.writes = whole(now.writes_per_commit.sum);
     stats.syncs = whole(now.usage.syncs);
     for (size_t i = 0; i < kOperationNames.size(); ++i) {

@@ -199,8 +199,7 @@ Result<void> Store::commit_together(std::span<Write* const> group) {
   }));
   const auto took = std::chrono::steady_clock::now() - begun;
   writes_per_commit_.add(group.size());
-  commit_us_.add(
-      static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::microseconds>(took).count()));
+  commit_times_.add(took);
   return {};
 }
 
@@ -208,7 +207,7 @@ Result<Store::Statistics> Store::statistics() {
   Statistics statistics;
   HAT_TRY(statistics.usage, environment_->usage());
   statistics.writes_per_commit = writes_per_commit_.read();
-  statistics.commit_us = commit_us_.read();
+  statistics.commit_times = commit_times_.read();
   statistics.writes_waiting = group_commit_.waiting();
   return statistics;
 }

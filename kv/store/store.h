@@ -20,10 +20,11 @@
 #include <utility>
 #include <vector>
 
+#include "base/counter.h"
+#include "base/histogram.h"
 #include "base/result.h"
 #include "kv/store/environment.h"
 #include "kv/store/group_commit.h"
-#include "kv/store/histogram.h"
 
 namespace hat {
 
@@ -49,11 +50,12 @@ class Store {
     std::string resume;
   };
 
+  static constexpr size_t kBuckets = 28;  // up to 2^26 writes, or 67 s, and the rest
   struct Statistics {
     EnvironmentUsage usage;
-    Histogram::Snapshot writes_per_commit;
-    Histogram::Snapshot commit_us;  // microseconds
-    uint64_t writes_waiting = 0;    // writes that wait for a commit or are in one
+    HistogramSnapshot<kBuckets> writes_per_commit;
+    HistogramSnapshot<kBuckets> commit_times;  // nanoseconds
+    uint64_t writes_waiting = 0;               // writes that wait for a commit or are in one
   };
 
   static Result<std::unique_ptr<Store>> open(const EnvironmentOptions& options);
@@ -99,8 +101,8 @@ class Store {
 
   std::unique_ptr<Environment> environment_;
   GroupCommit group_commit_;
-  Histogram writes_per_commit_;
-  Histogram commit_us_;
+  Histogram<SharedCounter, kBuckets> writes_per_commit_;
+  LatencyHistogram<SharedCounter, kBuckets> commit_times_;
 };
 
 }  // namespace hat

@@ -13,10 +13,10 @@ namespace hat::ycsb {
 // operations of a client.
 std::string as_text(const Results& results);
 
-// Returns the results as one JSON object with seconds, calls_per_s, operations, failed and the
-// fields of bench::Account::json_fields(). For each operation that was made (read, update,
-// multiread, multiupdate, insert), it has an object with operations, failed, avg_us, min_us,
-// max_us, p50_us, p95_us and p99_us.
+// Returns one object with seconds, calls_per_s, operations, failed and the fields of
+// bench::account_json(). For each operation that was made (read, update, multiread,
+// multiupdate, insert) it has an object with operations, failed, avg_us, min_us, max_us, p50_us,
+// p95_us, p99_us.
 std::string as_json(const Results& results, uint32_t threads);
 
 }  // namespace hat::ycsb

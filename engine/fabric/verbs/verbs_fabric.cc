@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "base/quantities.h"
 #include "base/system_error.h"
 #include "engine/fabric/verbs/objects.h"
 
@@ -19,8 +20,6 @@ std::unexpected<Error> failed(const Device& device, const std::string& what, int
   return fail_errno(device.name + ": " + what, error);
 }
 
-std::string megabytes(uint64_t bytes) { return std::to_string(bytes >> 20) + " MiB"; }
-
 // Returns text for the error of a failed memory registration: the likely reason (the limit on
 // locked memory, or a lack of memory keys) and what to do.
 std::string why_not_registered(size_t bytes) {
@@ -30,8 +29,8 @@ std::string why_not_registered(size_t bytes) {
     return "; the device may be out of memory keys: run 'rdma resource show' to see which programs "
            "hold them";
   }
-  return "; this process may lock at most " + megabytes(limit.rlim_cur) + ", and this region has " +
-         megabytes(bytes) + ": raise LimitMEMLOCK (systemd) or `ulimit -l`";
+  return "; this process may lock at most " + size_text(limit.rlim_cur) + ", and this region has " +
+         size_text(bytes) + ": raise LimitMEMLOCK (systemd) or `ulimit -l`";
 }
 
 Atomicity from_verbs(ibv_atomic_cap capability) {
@@ -119,7 +118,7 @@ class DeviceFabric final : public VerbsFabric {
     ibv_mr* region = ibv_reg_mr(domain_.get(), bytes.data(), bytes.size(), access_flags(access));
     if (region == nullptr) {
       const int error = errno;
-      auto refusal = failed(device_, megabytes(bytes.size()) + " cannot be registered", error);
+      auto refusal = failed(device_, size_text(bytes.size()) + " cannot be registered", error);
       refusal.error().message += why_not_registered(bytes.size());
       return refusal;
     }
