@@ -31,8 +31,8 @@ class MetricsPage {
   }
   // `first_bound` is the bound of the first bucket, and `unit` is one unit of the histogram's sum.
   // Both are in the metric's unit.
-  template <size_t kBuckets>
-  static void add(MetricFamily& family, Labels labels, const HistogramSnapshot<kBuckets>& snapshot,
+  template <size_t Buckets>
+  static void add(MetricFamily& family, Labels labels, const HistogramSnapshot<Buckets>& snapshot,
                   double first_bound, double unit) {
     ClientMetric& metric = family.metric.emplace_back();
     metric.label = std::move(labels);

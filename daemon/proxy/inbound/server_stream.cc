@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "daemon/proxy/opaque_failure.h"
 #include "daemon/proxy/worker.h"
 
 namespace hat {
