@@ -25,7 +25,8 @@ IoResult failed() {
   return {IoResult::Kind::kError, 0, errno};
 }
 
-// These calls fail on unix sockets, which need neither: no data is delayed, and no host can vanish.
+// Errors are ignored: these calls fail on unix sockets, which need neither TCP_NODELAY nor
+// keepalive.
 void set_tcp_options(int fd, std::chrono::seconds probe_after) {
   const int on = 1;
   setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
@@ -69,7 +70,7 @@ KernelStream::KernelStream(LibeventReactor& reactor, int fd, int error, bool con
                            StreamEvents& events)
     : reactor_(reactor), events_(events), fd_(fd), error_(error), connecting_(connecting) {
   event_base* base = reactor.base_.get();
-  // A stream without a descriptor still reports its error, as a failed connection does.
+  // A stream without a descriptor still reports its error in an event, as a failed connection does.
   event_assign(&read_event_, base, fd, fd < 0 ? 0 : EV_READ | EV_PERSIST, on_event, this);
   event_assign(&write_event_, base, fd, fd < 0 ? 0 : EV_WRITE | EV_PERSIST, on_event, this);
 }
@@ -257,13 +258,14 @@ class KernelListener final : public Listener {
     reactor_.note_event();
     const int fd = accept4(fd_, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC);
     if (fd < 0) {
-      // When descriptors are used up, accepting again at once would only spin.
+      // If the process has no descriptors left, accept4() would fail again at once, and the loop
+      // would spin.
       if (accept_must_pause(errno)) {
         const timeval pause{0, std::chrono::microseconds(kAcceptPause).count()};
         event_del(&event_);
         evtimer_add(&pause_, &pause);
       }
-      return;  // otherwise another worker took it, or the client has left
+      return;  // for other errors: another worker took the connection, or the client left
     }
     set_tcp_options(fd, reactor_.probe_tcp_after_);
     if (local_) refuse_descriptors(fd);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// daemon/reactor/kernel_stream.h: a LibeventReactor's streams over kernel sockets; the .cc file
-// also has its timers, listeners and watches.
+// daemon/reactor/kernel_stream.h: the ByteStream of a LibeventReactor over a kernel socket. The .cc
+// file also has the reactor's timers, listeners and descriptor watches.
 #pragma once
 
 #include <event2/event.h>
@@ -12,8 +12,8 @@ namespace hat {
 
 class KernelStream final : public ByteStream {
  public:
-  // Owns `fd`, which must be non-blocking. For a stream that failed before it began, `fd` is -1 and
-  // `error` an errno value.
+  // Takes ownership of `fd`, which must be non-blocking. If the connection failed before this
+  // object existed, `fd` is -1 and `error` is the errno value that read() and write() report.
   KernelStream(LibeventReactor& reactor, int fd, int error, bool connecting, StreamEvents& events);
   ~KernelStream() override;
 
@@ -44,7 +44,7 @@ class KernelStream final : public ByteStream {
   int error_;
   bool connecting_;
   bool again_ = false;
-  bool acknowledges_ = true;  // until TCP_QUICKACK fails, as it does on unix sockets
+  bool acknowledges_ = true;  // becomes false when setting TCP_QUICKACK fails, as on unix sockets
   event read_event_;
   event write_event_;
 };
