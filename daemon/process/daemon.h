@@ -121,8 +121,7 @@ class Daemon final : public Control, private TakeoverEvents, private TakeoverOff
     Owned<event, event_free> process_end;
     std::unique_ptr<TakeoverOffer> offer;  // null if no successor can take over now
   };
-  static constexpr std::chrono::seconds kTurnTime{1};  // how long to wait until peers notice the
-                                                       // successor
+  static constexpr std::chrono::seconds kTurnTime{1};  // until peers notice the successor
   static constexpr timeval kDrainInterval{0, 20'000};  // how often a phase's end is checked
 
   static Result<Sockets> open_sockets(NodeConfig& node, daemon::InheritedSockets& inherited);

@@ -91,9 +91,8 @@ int complain(const char* what) {
 // Inherits a listening socket and one end of a pipe; returns the exit status of the test process.
 int inherits_two() {
   Descriptor listener(socket(AF_INET, SOCK_STREAM, 0));
-  if (listen(listener.get(), 1) != 0)
-    return complain("listen() failed");  // the kernel chooses the
-                                         // port
+  // Without bind(2), the kernel chooses the port.
+  if (listen(listener.get(), 1) != 0) return complain("listen() failed");
   int ends[2];
   if (pipe(ends) != 0) return complain("pipe() failed");
   constexpr int kOutOfTheWay = 20;

@@ -3,7 +3,7 @@
 // libevent, and polls shared-memory rings while it is awake.
 //
 // Thread   One thread creates, runs and destroys the reactor; any thread may call post() and
-// stop().
+//          stop().
 #pragma once
 
 #include <event2/event.h>

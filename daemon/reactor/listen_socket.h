@@ -43,10 +43,8 @@ class ListenSocket {
   void own_path(bool owned);
 
   int fd() const { return fd_.get(); }
-  const Address& address() const {
-    return address_;
-  }  // for TCP port 0: with the port that the
-     // kernel chose
+  // Returns the address, with the port that the kernel chose if the configured port was 0.
+  const Address& address() const { return address_; }
 
  private:
   ListenSocket(Descriptor fd, Address address) : fd_(std::move(fd)), address_(std::move(address)) {}

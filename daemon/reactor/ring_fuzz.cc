@@ -82,8 +82,7 @@ class Connection final : public StreamEvents {
 
   IoResult::Kind read(size_t bytes) {
     if (!stream_ || bytes == 0) return IoResult::Kind::kWouldBlock;
-    std::vector<std::byte> space(bytes);  // the exact size, so that AddressSanitizer detects an
-                                          // overrun
+    std::vector<std::byte> space(bytes);  // exact, so that AddressSanitizer detects an overrun
     const IoResult result = stream_->read(space);
     note_error(result, ECONNRESET, true);
     saw_end_ |= result.kind == IoResult::Kind::kEnd || result.kind == IoResult::Kind::kError;
@@ -126,10 +125,8 @@ class Connection final : public StreamEvents {
     require(memory_ != nullptr && memory_->data() <= there.data() &&
                 there.data() + there.size() <= memory_->data() + memory_->size(),
             "it shows more than its memory");
-    for (size_t i = 0; i < bytes; ++i)
-      sum_ += static_cast<unsigned>(there[i]);  // faults if the
-                                                // memory is not
-                                                // mapped
+    // A read of memory that is not mapped faults.
+    for (size_t i = 0; i < bytes; ++i) sum_ += static_cast<unsigned>(there[i]);
     if (rogue_->kept_rules()) require(there[0] == pattern(read_), "it shows what was not sent");
     read_ += bytes;
     if (!borrows) return stream_->take(bytes);

@@ -56,9 +56,9 @@ void RingStream::on_event(evutil_socket_t, short, void* self) {
     stream->greet();
   } else if (stream->channel_) {
     stream->channel_->hear();
-    if (stream->channel_->gone())
-      event_del(&stream->event_);  // the socket would stay readable for
-                                   // ever
+    // The socket of a side that is gone would stay readable for ever.
+    if (stream->channel_->gone()) event_del(&stream->event_);
+    // ever
   }
   stream->heat();
 }
