@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// daemon/takeover/takeover.h: the side of a new hatrpcd process in a takeover. In a takeover, the
-// new process (the new daemon) replaces the running hatrpcd of the same node (the old daemon): the
-// old daemon hands over its listening sockets and then its connections. The new daemon calls in
-// order:
+// daemon/takeover/takeover.h: the new daemon's side of a takeover, in which a new hatrpcd process
+// (the new daemon) replaces the running hatrpcd of the same node (the old daemon). The old daemon
+// hands over its listening sockets, and later its connections. The new daemon calls, in this order:
 //
 //   begin()        before the new daemon opens anything. begin() gets the old daemon's listening
 //                  sockets, or returns null if no daemon runs
