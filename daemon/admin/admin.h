@@ -14,7 +14,7 @@
 //
 // Bounds   At most 64 connections to each address; one more closes the oldest. A request has at
 //          most 16 KiB of headers and 4 KiB of body. A connection that is idle for 10 s is closed.
-// Thread   The main thread, on the event base that the constructor got.
+// Thread   Only the main thread uses this class; it runs the event base.
 #pragma once
 
 #include <event2/event.h>

@@ -12,7 +12,7 @@
 // class shuts down the socket, which the client sees at once; forget_ended() later drops the
 // reference, which closes the descriptor.
 //
-// Thread   The thread that runs the event base.
+// Thread   Only the thread that runs the event base uses this class.
 #pragma once
 
 #include <event2/bufferevent.h>

@@ -42,7 +42,7 @@ class Admin : public testing::Test {
         unix_(open({Address::Kind::kUnix, "", 0, folder_ + "/admin.sock"})),
         base_(event_base_new()),
         server_(base_.get(), control_, &http_, &unix_) {
-    std::signal(SIGPIPE, SIG_IGN);  // as hatrpcd does
+    std::signal(SIGPIPE, SIG_IGN);  // hatrpcd ignores it too
   }
   ~Admin() override { std::filesystem::remove_all(folder_); }
 

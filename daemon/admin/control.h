@@ -2,7 +2,7 @@
 // daemon/admin/control.h: the interface through which the admin API reads and changes the running
 // daemon.
 //
-// Thread   The main thread makes all calls.
+// Thread   Only the main thread calls these functions.
 #pragma once
 
 #include <cstdint>
@@ -35,7 +35,7 @@ struct LinkReport {
 
 struct ReloadReport {
   uint64_t generation = 0;           // generation of the routes in use
-  std::vector<std::string> changes;  // route_changes()
+  std::vector<std::string> changes;  // from route_changes() in daemon/routing/route_changes.h
   std::vector<std::string> warnings;
 };
 
@@ -63,7 +63,7 @@ struct CertificateReport {
   // "certificate": this node's own certificate; "ca": a CA that signs peers' certificates; "crl": a
   // list of revoked certificates
   std::string use;
-  std::string file;     // the file that holds it
+  std::string file;     // path of the file that it is in
   std::string subject;  // for a "crl": same as `issuer`
   std::string issuer;
   std::vector<std::string> names;  // DNS names and URIs
@@ -83,8 +83,8 @@ class Control {
   virtual MetricsRegistry& functions() = 0;
   virtual const std::vector<const WorkerCounters*>& workers() const = 0;
   virtual std::vector<LinkReport> links() const = 0;
-  virtual std::string fabric() const = 0;  // the kind of RDMA fabric, or why there is none
-  // Returns the certificates that new handshakes use; empty if links have no TLS.
+  virtual std::string fabric() const = 0;  // the kind of RDMA fabric; if there is none, the reason
+  // Returns the certificates and lists that new TLS handshakes use; empty if links do not use TLS.
   virtual std::vector<CertificateReport> certificates() const = 0;
   virtual double start_unix_time() const = 0;
   virtual LastReload last_reload() const = 0;

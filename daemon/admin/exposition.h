@@ -5,7 +5,7 @@
 // and side. Functions that no manifest names share the series of `_other`. docs/reference.md lists
 // the metrics.
 //
-// Thread   The main thread; workers update their counters at the same time.
+// Thread   Only the main thread calls exposition(); workers count at the same time.
 #pragma once
 
 #include <string>

@@ -39,7 +39,7 @@ class Counter {
 // µs that exceed the bound of bucket i-1. The last bucket counts all longer durations.
 class LatencyHistogram {
  public:
-  static constexpr size_t kBuckets = 25;  // 1 µs … 8.4 s, and +Inf
+  static constexpr size_t kBuckets = 25;  // bounds 1 µs to 8.4 s, then no bound
 
   static constexpr size_t bucket(Duration took) {
     const auto ns = static_cast<uint64_t>(took.count() < 0 ? 0 : took.count());
@@ -75,12 +75,12 @@ inline constexpr std::array<const char*, 6> kCallOutcomeNames = {
 // The counters of one function, on one side, in one worker.
 struct FunctionCounters {
   std::array<Counter, kCallOutcomeNames.size()> requests;
-  Counter started;  // calls begun; started minus the sum of requests is in flight
+  Counter started;  // calls begun; minus the sum of `requests`: calls in flight
   Counter request_bytes;
   Counter response_bytes;
   LatencyHistogram latency;
-  // Counted on the client's side: calls by the RDMA protocol that carries them, calls over TCP, and
-  // those of the latter that wanted RDMA (fallbacks), by reason.
+  // Counted on the client's side: calls over RDMA by protocol; calls over TCP; and fallbacks (calls
+  // over TCP that wanted RDMA) by reason.
   std::array<Counter, engine::kProtocols.size()> by_protocol;
   Counter by_tcp;
   std::array<Counter, kFallbackCount> fallbacks;

@@ -550,7 +550,7 @@ void Daemon::drain() {
     event_base_loopbreak(base_.get());
     return;
   }
-  if (phase_ == Phase::kGivingWay) {  // some seconds at most
+  if (phase_ == Phase::kGivingWay) {  // this phase lasts some seconds at most
     LOG(INFO) << "takeover: received an order to stop; waiting until the new hatrpcd serves or has "
                  "failed";
     drains_next_ = true;

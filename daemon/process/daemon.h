@@ -4,7 +4,7 @@
 //
 // The daemon notifies systemd when it is ready, reloads or stops, and regularly that it is alive.
 //
-// Thread   The main thread.
+// Thread   Only the main thread uses this class.
 #pragma once
 
 #include <event2/event.h>
@@ -179,7 +179,7 @@ class Daemon final : public Control, private TakeoverEvents, private TakeoverOff
   TimePoint drain_until_{};  // in kStarting: when to stop waiting for links; later: when to stop
                              // draining
   Sockets sockets_;
-  bool all_stopped_ = false;                // no worker listens, so the sockets may be closed
+  bool all_stopped_ = false;                // no worker listens: the sockets may be closed
   ServingFile* serving_file_ = nullptr;     // null if none was set
   std::unique_ptr<Calibrator> calibrator_;  // null without RDMA; workers use it to answer peers
   DetachedConnections detached_;  // upstream connections of all workers that wait for their streams

@@ -5,7 +5,7 @@
 // Without systemd, the notifications do nothing and inherited_sockets() returns none. Only this
 // file uses libsystemd.
 //
-// Thread   The main thread.
+// Thread   Only the main thread may call these functions.
 #pragma once
 
 #include <optional>

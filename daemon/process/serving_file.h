@@ -13,7 +13,7 @@ namespace hat {
 // answer a health check. Each process has a file of its own, which shows whether that process
 // serves.
 //
-// Thread   The main thread.
+// Thread   Only the main thread uses this class.
 class ServingFile {
  public:
   // Removes the file at `path` if a dead process left it. If `path` is empty, show() and hide() do

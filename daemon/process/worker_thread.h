@@ -2,7 +2,7 @@
 // daemon/process/worker_thread.h: runs a worker on its own thread, and gives the main thread access
 // to the worker.
 //
-// Thread   The main thread; ask() runs its question on the worker's thread.
+// Thread   Only the main thread uses this class; ask() runs its question on the worker's thread.
 #pragma once
 
 #include <chrono>

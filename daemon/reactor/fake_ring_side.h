@@ -174,7 +174,7 @@ class Rogue {
     if (socket_ >= 0) send_with("bell", 4, std::vector<int>(1 + input_.next() % 8, baggage()));
   }
   void drain() {
-    if (!mapped()) return;  // it would read the greeting
+    if (!mapped()) return;  // otherwise this would read the greeting
     std::array<char, 64> bells;
     while (recv(socket_, bells.data(), bells.size(), MSG_DONTWAIT) > 0 && input_.next() != 0) {
     }

@@ -5,7 +5,7 @@
 // The code that opens listeners takes the sockets whose addresses the configuration names. The
 // destructor of InheritedSockets closes the sockets that nobody took.
 //
-// Thread   The main thread, during start-up.
+// Thread   Only the main thread uses this class, during start-up.
 #pragma once
 
 #include <optional>

@@ -81,7 +81,7 @@ class LibeventReactor final : public Reactor {
   Owned<event_base, event_base_free> base_;
   mutable TimePoint now_{};
   mutable bool now_is_fresh_ = false;
-  bool had_events_ = false;   // a handler ran in this iteration
+  bool had_events_ = false;   // an event was handled in this iteration
   uint32_t quiet_polls_ = 0;  // iterations that polled instead of sleeping, since a socket last had
                               // an event
   hatrpc::ring::SpinPolicy spin_policy_;

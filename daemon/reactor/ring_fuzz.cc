@@ -27,7 +27,7 @@ namespace {
 constexpr size_t kStepsMax = 400;
 constexpr int kIterationsMax = 20'000;
 constexpr uint8_t kOnlyReads = 1;     // for Connection::behave(): each event only reads
-constexpr size_t kPieceMax = 70'000;  // more than the smallest ring holds
+constexpr size_t kPieceMax = 70'000;  // bytes; more than the smallest ring holds
 
 size_t open_descriptors() {
   size_t count = 0;

@@ -6,7 +6,7 @@
 // makes a ring *cold* when the traffic ends, and before the reactor sleeps: the stream announces in
 // shared memory that it waits, and the other side's doorbell makes the ring hot again.
 //
-// Thread   The reactor's.
+// Thread   Only the reactor's thread uses this class.
 #pragma once
 
 #include <event2/event_struct.h>

@@ -2,7 +2,7 @@
 // daemon/routing/routing_table.h: an immutable table of routes. A route has a function's plans,
 // access rule and metrics. A reload replaces the whole table.
 //
-// Thread   The main thread builds a table; every worker reads it.
+// Thread   The main thread builds a table; the main thread and every worker read it.
 #pragma once
 
 #include <chrono>

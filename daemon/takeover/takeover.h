@@ -98,7 +98,7 @@ class Takeover {
   void stop();
   void on_end(const std::string& why);
 
-  std::unique_ptr<TakeoverChannel> channel_;  // null after stop(); the old daemon sees its end
+  std::unique_ptr<TakeoverChannel> channel_;  // null after stop(), which closes the channel
   daemon::InheritedSockets sockets_;
   const NodeConfig* node_ = nullptr;
   TakeoverEvents* events_ = nullptr;

@@ -64,8 +64,8 @@ struct TakeoverMessage {
 class TakeoverChannel {
  public:
   static constexpr uint16_t kVersion = 2;
-  static constexpr size_t kMessageBytesMax = 192 * 1024;  // fits the default buffer of a socket
-  static constexpr size_t kDescriptorsMax = 128;          // per message; Linux accepts up to 253
+  static constexpr size_t kMessageBytesMax = 192 * 1024;  // fits into a socket's default buffer
+  static constexpr size_t kDescriptorsMax = 128;          // per message; Linux allows 253
 
   enum class Sent : uint8_t {
     kSent,

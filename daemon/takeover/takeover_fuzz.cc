@@ -32,7 +32,7 @@ bool same(std::span<const std::byte> a, std::span<const std::byte> b) {
 int next_descriptor() { return Descriptor(dup(STDIN_FILENO)).get(); }
 
 void send_raw(int to, std::span<const std::byte> message, size_t descriptors) {
-  constexpr size_t kMax = 200;  // more than a channel accepts
+  constexpr size_t kMax = 200;  // more descriptors than a channel accepts
   std::array<int, kMax> all;
   all.fill(STDIN_FILENO);
   alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof all)> control{};

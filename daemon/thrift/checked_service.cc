@@ -323,7 +323,7 @@ std::optional<std::string> disagreement(std::string_view bytes, bool allow_unkno
   MessageReader reader;
   const auto message = read_whole(reader, std::as_bytes(std::span(bytes)));
   if (message->framing != Framing::kUnframed && message->framing != Framing::kFramed) {
-    return std::nullopt;  // serve_checked() does not read THeader
+    return std::nullopt;  // serve_checked() cannot read THeader
   }
   const StockServed served = serve_checked(message->framing, message->encoding, bytes);
   if (served.error.empty() && served.calls == std::vector{verdict.function}) return std::nullopt;

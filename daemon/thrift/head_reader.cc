@@ -156,7 +156,7 @@ Progress HeadReader::json_step(Cursor& in) {
                                                                          : Progress::kBroken;
   }
   if (awaited_ == Awaited::kTypeDigit) {
-    const uint8_t* token = token_.take(in, 3);  // ,type,
+    const uint8_t* token = token_.take(in, 3);  // a comma, the type's digit, a comma
     if (token == nullptr) return Progress::kNeedMore;
     awaited_ = Awaited::kSeqidDigits;
     if (token[0] != ',' || token[2] != ',') return Progress::kBroken;

@@ -13,7 +13,7 @@ namespace hat::thrift {
 
 enum class Framing : uint8_t {
   kUnframed,
-  kFramed,        // i32 length, then messages (usually one)
+  kFramed,        // a length of 4 bytes, then messages (usually one)
   kHeader,        // THeader: length, magic 0x0fff, flags, seqid, header words, then a message
   kFramedHeader,  // TFramedTransport under THeader: a length, then all of kHeader
 };

@@ -55,7 +55,7 @@ MessageReader::Event MessageReader::advance(Cursor& in) {
 // slowly.
 bool MessageReader::start_whole(Cursor& in) {
   constexpr uint32_t kStrict = 0x8001;
-  constexpr size_t kHeadBytesMin = 12;  // with an empty name
+  constexpr size_t kHeadBytesMin = 12;  // size of a head with an empty name
   if (first_size_ > 0 || in.left() < kLengthBytes + kHeadBytesMin) return false;
   const uint8_t* message = in.at;
   uint64_t frame_bytes = kNoFrame;
@@ -159,7 +159,7 @@ Progress MessageReader::read_part(Cursor& in) {
     default:
       break;
   }
-  in.at = in.end;  // kFrameRest
+  in.at = in.end;  // in State::kFrameRest
   return Progress::kNeedMore;
 }
 

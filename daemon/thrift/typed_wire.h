@@ -392,7 +392,7 @@ class JsonWire {
   }
 
   std::optional<WireType> type_word() {
-    // Indexed by WireType.
+    // The words for the types in JSON, indexed by WireType.
     constexpr std::array<std::string_view, 12> kWords = {
         "\"tf\"",  "\"i8\"",  "\"i16\"", "\"i32\"", "\"i64\"", "\"dbl\"",
         "\"str\"", "\"uid\"", "\"rec\"", "\"lst\"", "\"set\"", "\"map\""};

@@ -9,7 +9,7 @@
 //
 // Bounds   One entry for each stream that waits: at most 256, because a worker accepts no more
 //          links that are in a handshake.
-// Thread   The reactor's.
+// Thread   Only the reactor's thread uses this class.
 #pragma once
 
 #include <deque>

@@ -10,7 +10,7 @@
 //          wait.
 // Errors   read_error() and write_error() return the first errno value of their direction; 0 if
 //          there was no error.
-// Thread   The reactor's.
+// Thread   Only the reactor's thread uses this class.
 #pragma once
 
 #include <memory>

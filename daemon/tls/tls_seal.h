@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// daemon/tls/tls_seal.h: creates the TLS streams of a worker's links. Each has this node's
-// certificate, and the names of which the peer's certificate must have one.
+// daemon/tls/tls_seal.h: creates the TLS streams of a worker's links. Such a stream sends this
+// node's certificate, and rejects a peer's certificate without an allowed name.
 //
-// Thread   The worker's.
+// Thread   Only the worker's thread uses this class.
 #pragma once
 
 #include <map>

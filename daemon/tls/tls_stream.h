@@ -17,7 +17,7 @@
 // itself waits until the inner stream has space.
 //
 // Bounds   64 KiB and one record in each direction, and 32 KiB of the peer's certificates.
-// Thread   The reactor's.
+// Thread   Only the reactor's thread uses this class.
 #pragma once
 
 #include <memory>
