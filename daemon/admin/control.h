@@ -63,7 +63,7 @@ struct CertificateReport {
   // "certificate": this node's own certificate; "ca": a CA that signs peers' certificates; "crl": a
   // list of revoked certificates
   std::string use;
-  std::string file;     // path of the file that it is in
+  std::string file;     // path of the certificate's or list's file
   std::string subject;  // for a "crl": same as `issuer`
   std::string issuer;
   std::vector<std::string> names;  // DNS names and URIs

@@ -74,8 +74,8 @@ class Exposition : public testing::Test {
   FakeControl control_;
 };
 
-// Creates one of each kind of object whose series exist only with it: a link, a lane, a
-// certificate, a rule and a called function.
+// Creates one object of each kind that adds series: a link, a lane, a certificate, a rule and a
+// called function.
 TEST_F(Exposition, KeepsPrometheusNaming) {
   control_.link_reports = {{0, "host-b", "tcp:x:1", true, "", 1, {{"rfp", true, "up", "", 0}}, {}}};
   control_.counters[0].peer_sessions["host-b"].add(1);

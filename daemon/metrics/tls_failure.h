@@ -13,13 +13,13 @@ enum class TlsFailure : uint8_t {
   kNotTls,         // the other side does not speak TLS: a hatrpcd without TLS, a browser, a scan
   kVersion,        // the other side speaks only TLS versions older than 1.3
   kNoCertificate,  // the other side sent no certificate
-  kUntrusted,      // its certificate is not from `ca`, is malformed, or is for another purpose
-  kExpired,        // its certificate has expired, or is not valid yet
-  kRevoked,        // its certificate is revoked by a list in `crl`
-  kNotAllowed,     // its certificate is valid, but has no name that this node accepts
-  kRefused,        // the other side rejected this node's certificate
-  kClosed,         // the other side closed the connection during the handshake
-  kUnfinished,     // this side gave up: limits.connect_timeout, or too many handshakes
+  kUntrusted,   // the other side's certificate is not from `ca`, malformed, or for another purpose
+  kExpired,     // the other side's certificate has expired, or is not valid yet
+  kRevoked,     // a list in `crl` revokes the other side's certificate
+  kNotAllowed,  // the other side's certificate is valid, but has no name that this node accepts
+  kRefused,     // the other side rejected this node's certificate
+  kClosed,      // the other side closed the connection during the handshake
+  kUnfinished,  // this side gave up: limits.connect_timeout, or too many handshakes
   kOther,
 };
 inline constexpr std::array kTlsFailureNames = {

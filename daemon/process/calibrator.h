@@ -60,7 +60,7 @@ class Calibrator final : public engine::CostAnswerer {
   mutable std::mutex mutex_;
   bool stopped_ = false;
   bool busy_ = false;
-  std::shared_ptr<engine::CalibrationJob> job_;  // the last calibration; if busy_, it runs
+  std::shared_ptr<engine::CalibrationJob> job_;  // the last calibration; still runs if busy_
   CalibrationReport last_;
   std::thread thread_;
 };

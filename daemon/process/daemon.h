@@ -76,8 +76,8 @@ class Daemon final : public Control, private TakeoverEvents, private TakeoverOff
     kStarting,     // takes over: waits for the links to the peers
     kReady,        // takes over: has reported to the predecessor that it is ready
     kServing,      // accepts connections
-    kGivingWay,    // a successor is ready; waits until it accepts connections
-    kHandingOver,  // the successor accepts; this process moves its connections to it
+    kGivingWay,    // a successor is ready; waits until the successor accepts connections
+    kHandingOver,  // the successor accepts connections, and gets the existing ones
     kDraining,
   };
   struct Sockets {
@@ -116,8 +116,8 @@ class Daemon final : public Control, private TakeoverEvents, private TakeoverOff
   struct GivingWay {
     std::vector<std::string> paths;   // unix sockets whose path changed owner in the takeover
     std::shared_ptr<Successor> next;  // gets the upstream connections once peers use it
-    TimePoint next_until{};           // when it gets the upstream connections at the latest
-    SuccessorProcess process;         // the one that this process started; pid is 0 if none
+    TimePoint next_until{};           // `next` gets them at this time at the latest
+    SuccessorProcess process;         // the successor that this process started; pid is 0 if none
     Owned<event, event_free> process_end;
     std::unique_ptr<TakeoverOffer> offer;  // null if no successor can take over now
   };

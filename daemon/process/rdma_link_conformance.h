@@ -44,9 +44,8 @@ class LinkNode : public engine::SessionEvents,
   std::string link_down;  // the reason, if the link went down
   uint32_t lane_up = 0;   // the last lane that came up
   std::vector<std::string> lanes_down;
-  std::map<uint64_t, size_t> answers;  // call number to size of its answer in bytes; only correct
-                                       // answers
-  std::map<uint64_t, uint64_t> calls;  // call number to the message's number on its lane
+  std::map<uint64_t, size_t> answers;     // call number to bytes of its correct answer
+  std::map<uint64_t, uint64_t> calls;     // call number to the message's number on its lane
   std::atomic<uint64_t>* seen = nullptr;  // in the server: the last call that arrived
   engine::LaneSetOptions lane_options = quick_lane_options();
   std::map<uint64_t, engine::Fate> fates;  // of calls without an answer, when their lane went down

@@ -19,7 +19,7 @@ struct SuccessorProcess {
 
 // Starts the successor and returns it. Fails if this process has PID 1 (as in a container), because
 // the end of PID 1 would also kill the successor. The successor
-//   - has the same parent as this process, so that the service manager is notified when it ends
+//   - has the same parent as this process, so that the service manager sees its end
 //   - inherits only the descriptors 0, 1 and 2
 //   - does not inherit the environment variables that systemd set for this process alone
 //   - starts with all signals blocked

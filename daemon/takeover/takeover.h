@@ -70,8 +70,8 @@ class Takeover {
   static constexpr std::chrono::seconds kLinksTime{30};
 
   // Asks the old daemon for its listening sockets. Returns null if no daemon serves the node, so
-  // that there is nothing to take over. Fails if the old daemon refuses, or this process may not
-  // ask.
+  // that there is nothing to take over. Fails if the old daemon refuses, or belongs to
+  // another user.
   static Result<std::unique_ptr<Takeover>> begin(const NodeConfig& node);
 
   // Returns the listening sockets of the old daemon. May be called once.

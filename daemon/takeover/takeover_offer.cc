@@ -30,8 +30,8 @@ std::string to_hex(const engine::ConnectionToken& token) {
   return text;
 }
 
-// Hands over connections through the channel. Shares ownership of the channel: when the
-// TakeoverOffer drops the channel, it stays open for as long as a worker holds this object.
+// Hands over connections through the channel. Shares ownership of the channel: the channel stays
+// open as long as a worker holds this object, even after the TakeoverOffer has dropped the channel.
 class ChannelSuccessor final : public Successor {
  public:
   ChannelSuccessor(std::shared_ptr<TakeoverChannel> channel, const NodeConfig& node,

@@ -107,8 +107,8 @@ Classification classify_lengthless(First first) {
   return opaque("unknown");
 }
 
-// Returns kOpaque with the reason, for a unit that cannot be a frame. `word` has its first four
-// bytes, and `byte4` is the fifth.
+// Returns kOpaque with the reason, for a unit that cannot be a frame. `word` has the unit's first
+// four bytes, and `byte4` is its fifth byte.
 Classification not_a_frame(uint32_t word, uint8_t byte4) {
   const uint8_t type = static_cast<uint8_t>(word >> 24);
   // SASL begins with the byte START (1) and the length of the mechanism's name.

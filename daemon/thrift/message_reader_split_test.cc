@@ -67,8 +67,7 @@ TEST(MessageReaderSplit, NeverChangesTheMeaning) {
     SCOPED_TRACE(seed);
     std::mt19937 random(seed);
     auto bytes = some_units(random);
-    // The bytes are cut because a test of all single cuts takes time that grows with the square of
-    // their number.
+    // Limits the test's time, which grows with the square of the size: each single cut is tested.
     if (bytes.size() > 1500) bytes.resize(1500);
     if (seed % 2 == 1) damage(bytes, random);
     expect_same_for_splits(bytes, random);
