@@ -21,7 +21,7 @@ struct Answer {
   int status = 200;
   std::string type = "text/plain; charset=utf-8";
   std::string body;
-  std::string policy;  // Content-Security-Policy; only for browsers
+  std::string policy;  // Content-Security-Policy; empty unless the answer is for a browser
 };
 
 struct Request {
@@ -29,7 +29,7 @@ struct Request {
   evhttp_request* http;
   AdminTotals totals;
 
-  // Returns a value of the query; empty if it is absent.
+  // Returns the value of `name` in the query string; empty if it is absent.
   std::string value(const char* name) const {
     evkeyvalq query{};
     const char* text = evhttp_uri_get_query(evhttp_request_get_evhttp_uri(http));
@@ -42,8 +42,8 @@ struct Request {
 };
 
 Answer json_answer(const nlohmann::json& body, int status = 200) {
-  // Text from outside (file contents in messages) may not be UTF-8. Such bytes are replaced; they
-  // must not make dump() throw.
+  // Replaces bytes that are not UTF-8: without this, dump() would throw. Texts can contain bytes of
+  // a file.
   return {status, "application/json",
           body.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n"};
 }
@@ -75,7 +75,7 @@ Answer functions(const Request& request) {
 
 Answer ping(const Request& request) { return json_answer(ping_json(request.control)); }
 
-// Returns the HTTP status of a request that failed with `error`.
+// Returns the HTTP status for a request that failed with `error`.
 int status_of(const Error& error) {
   switch (error.code) {
     case ErrorCode::kNotFound:
@@ -113,7 +113,7 @@ Answer certificates(const Request& request) {
 struct Resource {
   std::string_view path;
   evhttp_cmd_type method;
-  bool local;  // only on the unix socket
+  bool local;  // true if the resource exists only on the unix socket
   Answer (*make)(const Request&);
 };
 
@@ -149,7 +149,7 @@ bool is_browser(evhttp_request* request) {
   return accept != nullptr && std::string_view(accept).find("text/html") != std::string_view::npos;
 }
 
-// Programs get a list of the resources, people a page.
+// Returns a status page for a browser, and a list of the resources for other clients.
 Answer front(evhttp_request* request) {
   if (!is_browser(request)) return {.body = index_text()};
   StatusPage page = make_status_page();
@@ -195,7 +195,7 @@ Answer choose(const Request& request, bool local) {
   return {.status = 404, .body = "there is no " + std::string(asked) + "\n" + index_text()};
 }
 
-// libevent alone would try again at once, and log a line each time.
+// Pauses the listener; otherwise libevent would try again at once, and log a line each time.
 void on_accept_failed(evconnlistener* listener, void*) {
   LOG_EVERY_T(WARNING, 10) << "admin: cannot accept a connection: "
                            << evutil_socket_error_to_string(EVUTIL_SOCKET_ERROR());
@@ -221,8 +221,8 @@ void AdminServer::open(Door& door, event_base* base, const ListenSocket* socket,
   evhttp_set_max_body_size(door.server.get(), 4096);
   evhttp_set_max_headers_size(door.server.get(), 16384);
   evhttp_set_timeout(door.server.get(), 10);
-  // LEV_OPT_CLOSE_ON_FREE is not set, because the ListenSocket owns the descriptor. The backlog is
-  // 0, because the socket listens already.
+  // Without LEV_OPT_CLOSE_ON_FREE, because the ListenSocket owns the descriptor. Backlog 0 means
+  // that evconnlistener_new() does not call listen(2): the socket listens already.
   door.listener =
       evconnlistener_new(base, nullptr, nullptr, LEV_OPT_CLOSE_ON_EXEC, 0, socket->fd());
   CHECK(door.listener != nullptr) << to_string(socket->address());
@@ -236,7 +236,7 @@ void AdminServer::open(Door& door, event_base* base, const ListenSocket* socket,
 void AdminServer::on_second(evutil_socket_t, short, void* door) {
   auto& own = *static_cast<Door*>(door);
   own.connections.forget_ended();
-  evconnlistener_enable(own.listener);  // if it was disabled
+  evconnlistener_enable(own.listener);  // on_accept_failed() may have disabled it
 }
 
 AdminTotals AdminServer::totals() {

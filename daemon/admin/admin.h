@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// daemon/admin/admin.h: the HTTP server of the admin API, for operators.
+// daemon/admin/admin.h: the HTTP server of the admin API, for operators and monitoring.
 //
 //   on the TCP address and the unix socket     only on the unix socket
 //   GET /           a list of resources; to    GET  /ping, /calibration, /certificates
@@ -9,12 +9,12 @@
 //   GET /readyz, /healthz/ready
 //   GET /routes, /status, /functions
 //
-// Only root and the daemon's own user may POST: the server reads the caller's user from the unix
-// socket's peer credentials.
+// Only root and the daemon's own user may use POST: the server checks the caller's user id
+// (SO_PEERCRED) on the unix socket.
 //
-// Bounds   64 connections to each address: one more closes the oldest. A request has at most 16 KiB
-//          of headers and 4 KiB of body. A connection that is idle for 10 s is closed.
-// Thread   The main thread, on its event base.
+// Bounds   At most 64 connections to each address; one more closes the oldest. A request has at
+//          most 16 KiB of headers and 4 KiB of body. A connection that is idle for 10 s is closed.
+// Thread   Only the main thread uses this class; it runs the event base.
 #pragma once
 
 #include <event2/event.h>
@@ -31,8 +31,8 @@ namespace hat {
 
 class AdminServer {
  public:
-  // Serves on both sockets. Either may be null; the caller owns both, and they must outlive the
-  // server.
+  // Starts to serve on both sockets. Either pointer may be null. The caller owns the sockets, which
+  // must outlive the server.
   AdminServer(event_base* base, Control& control, const ListenSocket* http,
               const ListenSocket* unix_socket);
 
@@ -43,12 +43,12 @@ class AdminServer {
   static void on_unix(evhttp_request* request, void* self);
   void answer(evhttp_request* request, bool local);
 
-  // One listening address. If a connection cannot be accepted, because no descriptor is left, the
-  // server stops accepting until `each_second` fires.
+  // One listening address. If the process has no descriptor left for a new connection, the server
+  // stops accepting until `each_second` fires.
   struct Door {
     AdminConnections connections;
     Owned<evhttp, evhttp_free> server;
-    evconnlistener* listener = nullptr;  // the server owns it
+    evconnlistener* listener = nullptr;  // owned by `server`
     Owned<event, event_free> each_second;
   };
   void open(Door& door, event_base* base, const ListenSocket* socket,

@@ -7,7 +7,8 @@
 namespace hat {
 namespace {
 
-// The server sets its callbacks when it takes a connection, and bufferevent_free() removes them.
+// Returns true if the HTTP server has freed `connection`: bufferevent_free() removes the callbacks
+// that the server had set.
 bool has_ended(bufferevent* connection) {
   bufferevent_event_cb on_event = nullptr;
   bufferevent_getcb(connection, nullptr, nullptr, &on_event, nullptr);
@@ -31,14 +32,16 @@ size_t AdminConnections::open() {
 bufferevent* AdminConnections::create() {
   forget_ended();
   if (connections_.size() == kMax) {
-    // The server reads the end of the stream, or fails to write, and frees the connection.
+    // The shutdown makes the server read the end of the stream, or fail to write, and free the
+    // connection.
     ::shutdown(bufferevent_getfd(connections_.front().get()), SHUT_RDWR);
     connections_.pop_front();
     ++closed_;
   }
   bufferevent* connection = bufferevent_socket_new(base_, -1, BEV_OPT_CLOSE_ON_FREE);
   CHECK(connection != nullptr) << "libevent cannot create a bufferevent: out of memory";
-  // While an answer waits for its reader, the server reads on and uses nothing of it.
+  // Limits the input that is stored: while an answer waits to be sent, the server reads further
+  // bytes but does not process them.
   bufferevent_setwatermark(connection, EV_READ, 0, kInputMax);
   bufferevent_incref(connection);
   connections_.emplace_back(connection);

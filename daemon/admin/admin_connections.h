@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// daemon/admin/admin_connections.h: bounds the connections of one admin address.
+// daemon/admin/admin_connections.h: limits the number of connections to one admin address.
 //
-// A connection that is one too many closes the oldest one, so that clients that send no whole
-// request cannot keep out a scrape or a health check. A client that kept its connection open
-// between two requests connects again.
+// At the limit, a new connection closes the oldest one. Clients that send incomplete requests
+// therefore cannot keep out a metrics scrape or a health check. A client whose idle connection was
+// closed connects again.
 //
 // libevent 2.1 neither limits an HTTP server's connections nor reports that it has freed one.
-// Therefore this class creates the bufferevents of the server, and keeps a reference to each. When
-// the HTTP server calls bufferevent_free(), the bufferevent loses its callbacks although this
-// class still has its reference; so a bufferevent without callbacks has ended. To close a
-// connection, this class shuts its socket down, which the client sees at once. forget_ended() then
-// drops the reference, which closes the descriptor.
+// Therefore this class creates the bufferevents of the server, and keeps a reference to each. The
+// HTTP server ends a connection with bufferevent_free(), which removes the bufferevent's callbacks;
+// so a bufferevent without callbacks belongs to an ended connection. To close a connection, this
+// class shuts down the socket, which the client sees at once; forget_ended() later drops the
+// reference, which closes the descriptor.
 //
-// Thread   that of the event base.
+// Thread   Only the thread that runs the event base uses this class.
 #pragma once
 
 #include <event2/bufferevent.h>
@@ -29,17 +29,17 @@ namespace hat {
 class AdminConnections {
  public:
   static constexpr size_t kMax = 64;
-  static constexpr size_t kInputMax = 32 * 1024;  // bytes that were read and not used yet, of each
+  static constexpr size_t kInputMax = 32 * 1024;  // unprocessed bytes per connection
 
-  // Makes `server` take its connections from here. This object must outlive the server.
+  // Makes `server` use connections that this object creates. This object must outlive the server.
   void attach(evhttp& server, event_base* base);
 
-  // Closes the descriptors of connections that the server has freed. Call it regularly: between
-  // two connections nobody else does.
+  // Closes the descriptors of connections that the server has freed. Must be called regularly:
+  // otherwise they are closed only when a new connection arrives.
   void forget_ended();
-  // Returns how many connections are open. Those that were closed here no longer count.
+  // Returns the number of open connections, without those that this object has shut down.
   size_t open();
-  // Returns how many connections were closed because they were the oldest of too many.
+  // Returns the number of connections that were shut down because there were too many.
   uint64_t closed() const { return closed_; }
 
  private:

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// daemon/admin/admin_fuzz.cc: sends any bytes to the admin address, over TCP and over the unix
-// socket: only POST on the unix socket may change anything, no request may put a header into an
-// answer, and no descriptor may stay open.
+// daemon/admin/admin_fuzz.cc: sends arbitrary bytes to the admin server, over TCP or the unix
+// socket. Checks that only POST on the unix socket changes anything, that no request puts a header
+// into an answer, and that no descriptor stays open.
 //
 // Input    One byte, whose lowest bit chooses the socket (0: TCP); then the bytes to send, in two
 //          parts: the first quarter, and the rest.
@@ -42,7 +42,7 @@ size_t count(std::string_view text, std::string_view what) {
   return found;
 }
 
-// Checks that the first answer begins with "HTTP/" and has only headers that the server itself
+// Checks that the first answer begins with "HTTP/" and that every header is one that the server
 // writes.
 void check_answers(std::string_view text) {
   constexpr std::array kHeaders = {"Content-Type: "sv,
@@ -85,7 +85,8 @@ class Server {
     const Descriptor own(::socket(to.storage.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0));
     if (!local) bind_to_next_address(own.get());
     const auto* address = reinterpret_cast<const sockaddr*>(&to.storage);
-    // libFuzzer's timer may interrupt connect(); the kernel completes the connection all the same.
+    // A signal of libFuzzer's timer can interrupt connect(); the kernel completes the connection
+    // anyway.
     const bool connected = connect(own.get(), address, to.length) == 0 || errno == EINTR;
     require(connected, "cannot connect");
     const size_t cut = request.size() / 4;
@@ -95,7 +96,7 @@ class Server {
     shutdown(own.get(), SHUT_WR);
     return answer(own.get());
   }
-  // One iteration. Counting the connections closes the descriptors of those that have ended.
+  // Runs one iteration. totals() also closes the descriptors of connections that have ended.
   void iterate() {
     event_base_loop(base_.get(), EVLOOP_NONBLOCK);
     (void)server_.totals();
@@ -110,21 +111,21 @@ class Server {
     require(socket.has_value(), "cannot listen");
     return std::move(*socket);
   }
-  // The kernel keeps the port of a closed connection for a minute. One address has too few ports
-  // for the connections of a minute; a thousand have enough.
+  // Binds `socket` to one of 1000 loopback addresses, in turn. The kernel keeps the port of a
+  // closed connection for a minute, so one address would run out of ports.
   void bind_to_next_address(int socket) {
     const uint32_t address = INADDR_LOOPBACK + 1 + connections_++ % 1000;
     const sockaddr_in own{
         .sin_family = AF_INET, .sin_port = 0, .sin_addr = {htonl(address)}, .sin_zero = {}};
     require(bind(socket, reinterpret_cast<const sockaddr*>(&own), sizeof own) == 0, "cannot bind");
   }
-  // The bytes fit into the socket's buffer, because libFuzzer's inputs are small.
+  // Sends `bytes`, which fit into the socket's buffer because libFuzzer's inputs are small.
   static void say(int to, std::string_view bytes) {
     [[maybe_unused]] const auto sent =
         send(to, bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
   }
-  // Returns what arrives until the server closes the connection, or has been idle for 50
-  // iterations. Does not wait for the server's time-outs.
+  // Returns the bytes that arrive until the server closes the connection, or until none arrive in
+  // 50 iterations. Does not wait for the server's timeouts.
   std::string answer(int from) {
     std::string text;
     for (int idle = 0; idle < 50;) {

@@ -15,8 +15,8 @@ using nlohmann::json;
 
 namespace {
 
-// Returns what carried the calls, and why calls used TCP although RDMA was wanted. Both are counted
-// on the client's side; zeros are omitted.
+// Returns the number of calls by protocol, and of fallbacks by reason. Only the client's side
+// counts them; zeros are omitted.
 json carried_json(const FunctionTotals& totals) {
   json calls = json::object();
   for (size_t i = 0; i < totals.by_protocol.size(); ++i) {
@@ -100,8 +100,8 @@ const char* link_security(const NodeConfig& node) {
   return node.link.listen || !node.peers.empty() ? "insecure" : "none";
 }
 
-// Returns the validity of each certificate: after its end, links cannot be made. /status reports
-// nothing else about certificates, because it answers over TCP too.
+// Returns the validity period of each certificate, because links cannot be made after its end.
+// /status shows no more of a certificate, because /status is also available over TCP.
 json ends_json(const Control& control) {
   json all = json::array();
   for (const CertificateReport& report : control.certificates()) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// daemon/admin/admin_json.h: builds the JSON answers of the admin API. Their shapes are an
-// interface that hatctl and scripts read, so keys are added and never renamed.
+// daemon/admin/admin_json.h: builds the JSON answers of the admin API. hatctl and scripts read
+// these answers, so keys may be added but never renamed.
 //
 //   /status     {node, version, pid, start_unix_time, uptime_s, state: "running"|"draining",
 //                pending: [text], generation, workers, fabric,

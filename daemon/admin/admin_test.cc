@@ -32,8 +32,8 @@ struct Reply {
   std::string body;
 };
 
-// Client and server share one thread: the client sends its request, which fits into the socket's
-// buffer, and then runs the server's event loop until the server has closed the connection.
+// Runs client and server in one thread: the client sends its request, which fits into the socket's
+// buffer, and then runs the server's event loop until the server closes the connection.
 class Admin : public testing::Test {
  protected:
   Admin()
@@ -42,11 +42,11 @@ class Admin : public testing::Test {
         unix_(open({Address::Kind::kUnix, "", 0, folder_ + "/admin.sock"})),
         base_(event_base_new()),
         server_(base_.get(), control_, &http_, &unix_) {
-    std::signal(SIGPIPE, SIG_IGN);  // as hatrpcd does
+    std::signal(SIGPIPE, SIG_IGN);  // hatrpcd ignores it too
   }
   ~Admin() override { std::filesystem::remove_all(folder_); }
 
-  // Returns how many iterations the server's event loop makes within `time`.
+  // Returns how many iterations the server's event loop runs within `time`.
   int iterations_within(std::chrono::milliseconds time) {
     int iterations = 0;
     const auto end = std::chrono::steady_clock::now() + time;
@@ -67,7 +67,8 @@ class Admin : public testing::Test {
         << strerror(errno);
     return fd;
   }
-  // Reads what has arrived. Returns whether the server has closed the connection.
+  // Reads and discards the bytes that have arrived. Returns true if the server has closed the
+  // connection.
   static bool has_ended(int fd) {
     std::array<char, 65536> buffer;
     ssize_t got = 0;
@@ -75,7 +76,7 @@ class Admin : public testing::Test {
     }
     return got == 0;
   }
-  // Makes the answer to kLargeRequest larger than what the kernel holds for a unix socket.
+  // Makes the answer to kLargeRequest larger than the kernel's buffer of a unix socket.
   void make_large_answer() {
     control_.certificate_reports = {{.use = "ca", .subject = std::string(1024 * 1024, 'x')}};
   }
@@ -93,7 +94,7 @@ class Admin : public testing::Test {
   }
 
   FakeControl control_;
-  uid_t connect_as_ = geteuid();  // SO_PEERCRED reports this user to the server
+  uid_t connect_as_ = geteuid();  // the user id that SO_PEERCRED reports to the server
   const std::string folder_;
   ListenSocket http_;
   ListenSocket unix_;
@@ -155,7 +156,7 @@ TEST_F(Admin, AnswersEveryPageWhereItShould) {
       {"/readyz", 200, 200, "text/plain", "ready\n"},
       {"/healthz/ready", 200, 200, "text/plain", "ready\n"},
       {"/routes", 200, 200, "application/json", "\"kv.thrift:3:1\""},
-      {"/routes", 200, 200, "application/json", "\"fabric\": \"loop\""},
+      {"/routes", 200, 200, "application/json", "\"fabric_kind\": \"loop\""},
       {"/status", 200, 200, "application/json", "\"host-a\""},
       {"/functions", 200, 200, "application/json", "\"get\""},
       {"/ping", 403, 200, "application/json", "\"config\": \"/etc/hatrpc/host-a.yaml\""},
@@ -257,7 +258,7 @@ TEST_F(Admin, LetsOnlyRootAndItsOwnUserChangeAnything) {
   EXPECT_EQ(control_.drains, 0);
   EXPECT_EQ(over_unix("GET", "/status").status, 200) << "looking is free";
 
-  ASSERT_EQ(seteuid(kNobody), 0);  // now the daemon's user is kNobody
+  ASSERT_EQ(seteuid(kNobody), 0);  // the daemon's user is kNobody from now on
   const int status = over_unix("POST", "/reload").status;
   ASSERT_EQ(seteuid(0), 0);
   EXPECT_EQ(status, 200);
@@ -407,7 +408,7 @@ TEST_F(Admin, ReadsLittleBehindARequestWhoseAnswerNobodyReads) {
 }
 
 TEST_F(Admin, DoesNotSpinWhereNoDescriptorIsLeft) {
-  const Descriptor client(connected(http_));  // waits to be accepted
+  const Descriptor client(connected(http_));  // stays in the accept queue at first
   const int lowest_free = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
   ::close(lowest_free);
   rlimit before{};
@@ -416,7 +417,7 @@ TEST_F(Admin, DoesNotSpinWhereNoDescriptorIsLeft) {
   ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &none_left), 0);
   const int iterations = iterations_within(std::chrono::milliseconds(200));
   ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
-  EXPECT_LT(iterations, 50);  // thousands if it tries again at once
+  EXPECT_LT(iterations, 50);  // there would be thousands if the server tried again at once
   EXPECT_EQ(over_http("GET", "/healthz").status, 200) << "takes connections again";
 }
 

@@ -2,7 +2,7 @@
 // daemon/admin/control.h: the interface through which the admin API reads and changes the running
 // daemon.
 //
-// Thread   The main thread, for all calls.
+// Thread   Only the main thread calls these functions.
 #pragma once
 
 #include <cstdint>
@@ -27,43 +27,44 @@ struct LinkReport {
   std::string peer;
   std::string address;
   bool up = false;
-  std::string last_error;  // why it is down; empty while up
-  uint64_t sessions = 0;   // sessions built so far
+  std::string last_error;  // why the link is down; empty while it is up
+  uint64_t sessions = 0;   // number of sessions since the start
   std::vector<LaneStatus> lanes;
-  std::vector<std::string> peer_names;  // names that the peer's certificate proves; empty: none
+  std::vector<std::string> peer_names;  // the names in the peer's certificate; empty if none
 };
 
 struct ReloadReport {
-  uint64_t generation = 0;           // of the routes that are in use now
-  std::vector<std::string> changes;  // route_changes()
+  uint64_t generation = 0;           // generation of the routes in use
+  std::vector<std::string> changes;  // from route_changes() in daemon/routing/route_changes.h
   std::vector<std::string> warnings;
 };
 
 struct LastReload {
   bool successful = true;
-  double unix_time = 0;  // of the last success; the start counts as one
-  std::string error;     // of the last attempt; empty if it succeeded
+  double unix_time = 0;  // seconds since 1970, of the last success; the start counts as a success
+  std::string error;     // error of the last reload; empty if it succeeded
   uint64_t succeeded = 0;
   uint64_t refused = 0;
 };
 
-// The last calibration that this node was asked to make.
+// The last calibration that an operator requested from this node.
 struct CalibrationReport {
   enum class State : uint8_t { kNone, kRunning, kDone, kFailed };
-  uint64_t number = 0;  // 1, 2, 3 … since the start
+  uint64_t number = 0;  // counts the calibrations since the start, from 1
   State state = State::kNone;
   std::string peer;
   std::string error;               // set if kFailed
   std::optional<Profile> profile;  // set if kDone
 };
 
-// The contents of one of this node's certificates or revocation lists, for hatctl and metrics.
+// The contents of one of this node's certificates or lists of revoked certificates, for hatctl and
+// metrics.
 struct CertificateReport {
-  // "certificate": this node's own; "ca": a CA that signs peers' certificates; "crl": a list of
-  // revoked certificates
+  // "certificate": this node's own certificate; "ca": a CA that signs peers' certificates; "crl": a
+  // list of revoked certificates
   std::string use;
-  std::string file;     // the file that holds it
-  std::string subject;  // for a "crl": the issuer of the certificates that it revokes
+  std::string file;     // path of the certificate's or list's file
+  std::string subject;  // for a "crl": same as `issuer`
   std::string issuer;
   std::vector<std::string> names;  // DNS names and URIs
   int64_t not_before = 0;          // in seconds since 1970
@@ -84,7 +85,7 @@ class Control {
   virtual std::vector<LinkReport> links() const = 0;
   virtual std::string fabric() const = 0;  // describes the RDMA fabric, or says why there is none
   virtual std::string fabric_kind() const = 0;  // "verbs", "loop" or "none"
-  // Returns the certificates that new handshakes use; empty if links have no TLS.
+  // Returns the certificates and lists that new TLS handshakes use; empty if links do not use TLS.
   virtual std::vector<CertificateReport> certificates() const = 0;
   virtual double start_unix_time() const = 0;
   virtual LastReload last_reload() const = 0;
@@ -92,13 +93,14 @@ class Control {
   // Returns the reasons why the daemon is not ready, such as "link to host-b" or "draining"; empty
   // if it is ready.
   virtual std::vector<std::string> pending() const = 0;
-  // Asks each worker; returns false if a worker's event loop does not respond within 2 s.
+  // Returns true if the event loop of each worker responds within 2 s.
   virtual bool alive() = 0;
 
-  // Applies all of the configuration or none of it. The error has one line for each diagnostic.
+  // Reads and applies the configuration files, all of them or, after an error, none. The error has
+  // one line for each diagnostic. With `dry_run`, applies nothing.
   virtual Result<ReloadReport> reload(bool dry_run) = 0;
   virtual void drain() = 0;
-  // Begins to measure what the fabric costs to the peer; returns the calibration's number.
+  // Starts a calibration session with `peer`; returns the calibration's number.
   virtual Result<uint64_t> calibrate(const std::string& peer) = 0;
   virtual CalibrationReport calibration() const = 0;
 };

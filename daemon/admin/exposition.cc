@@ -50,14 +50,14 @@ class Page {
   std::vector<MetricFamily> families_;
 };
 
-// Inserts the label in front: scripts that search the text with grep expect this order.
+// Returns `labels` with `label` in front: users search the text with grep and expect this order.
 Labels with(Labels labels, const char* label, std::string_view value) {
   labels.insert(labels.begin(), {label, std::string(value)});
   return labels;
 }
 
-// A function that has been called on `side`. Only these have series, because a manifest may name
-// thousands of functions, of which a host calls a few.
+// A function that has been called on `side`. Only such functions have series: a manifest can name
+// thousands of functions, and one host calls a few of them.
 struct CalledFunction {
   FunctionMetrics* function;
   Side side;
@@ -104,8 +104,8 @@ void add_calls(Page& page, const CalledFunctions& called) {
       [](const FunctionTotals& totals) { return totals.response_bytes; });
 }
 
-// Adds what carried each function's calls, and why calls used TCP although their plan wants RDMA.
-// The client's side chooses the path, so only it counts this.
+// Adds the calls of each function by protocol, and its fallbacks by reason. Only the client's side
+// counts these, because it chooses the path.
 void add_paths(Page& page, Control& control, const CalledFunctions& called) {
   auto& paths = page.family("hatrpc_calls_total",
                             "Calls begun on the client's side, by the protocol that carries them.",
@@ -137,10 +137,10 @@ void add_paths(Page& page, Control& control, const CalledFunctions& called) {
   }
 }
 
-// Adds the counts of calls that a rule (`allow`) has denied. The daemon on the server's side checks
-// the rules, so it has these counts. A function with a rule has its series before its first call:
-// that call may be denied, and PromQL's increase() does not count the first value of a series, even
-// if it is 1.
+// Adds the number of calls that an `allow` rule has denied. Only the daemon on the server's side
+// has these counts, because it checks the rules. A function with a rule has its series before its
+// first call: that call can be denied, and PromQL's increase() ignores the first value of a new
+// series.
 void add_denials(Page& page, Control& control) {
   auto& denied = page.family("hatrpc_authz_denied_total",
                              "Calls of functions that `allow` denies to the peer, by mode.",
@@ -221,7 +221,7 @@ void add_plans(Page& page, Control& control, const CalledFunctions& called) {
     const ServiceRoutes* service = routes->find(one.function->service);
     if (service == nullptr) continue;
     const Route& route = service->find(one.function->method);
-    if (route.method != one.function->method) continue;  // a reload has removed it
+    if (route.method != one.function->method) continue;  // a reload has removed the function
     const engine::Plan& plan = one.side == Side::kClient ? route.client : route.server;
     Page::add(plans, with(one.labels(), "plan", describe(plan)), 1);
   }
@@ -335,11 +335,12 @@ void add_tls(Page& page, Control& control) {
   }
 }
 
-// Adds the start and the end of each certificate's validity: an alert that a certificate ends soon
-// depends on how long the certificate is valid in total.
+// Adds the start and the end of each certificate's validity. An alert needs both, to relate the
+// remaining time to the whole validity period.
 void add_certificates(Page& page, Control& control) {
   std::map<std::pair<std::string, std::string>, CertificateReport> latest;
-  for (CertificateReport& report : control.certificates()) {  // a subject may occur twice
+  for (CertificateReport& report : control.certificates()) {  // two certificates can have the same
+                                                              // subject
     CertificateReport& kept = latest[{report.subject, report.use}];
     if (kept.not_after <= report.not_after) kept = std::move(report);
   }

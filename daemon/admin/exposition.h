@@ -2,9 +2,10 @@
 // daemon/admin/exposition.h: writes all metrics of the daemon in Prometheus' text format 0.0.4.
 //
 // The first call of a function on one side (client or server) creates all series of that function
-// and side. Functions that no manifest names share `_other`. docs/reference.md lists the metrics.
+// and side. Functions that no manifest names share the series of `_other`. docs/reference.md lists
+// the metrics.
 //
-// Thread   The main thread; the workers continue to count meanwhile.
+// Thread   Only the main thread calls exposition(); workers count at the same time.
 #pragma once
 
 #include <string>
@@ -13,10 +14,10 @@
 
 namespace hat {
 
-// The admin server's counts of its own connections, on both of its addresses.
+// The number of connections to the admin server, over both of its addresses.
 struct AdminTotals {
   uint64_t connections_open = 0;
-  uint64_t connections_closed = 0;  // because they were the oldest of too many
+  uint64_t connections_closed = 0;  // closed because there were too many
 };
 
 std::string exposition(Control& control, const AdminTotals& admin);

@@ -44,7 +44,7 @@ class Exposition : public testing::Test {
     EXPECT_TRUE(read) << read.error().message;
     return read ? *read : std::vector<MetricFamilyText>{};
   }
-  // Returns NaN if the series does not exist.
+  // Returns the value of a series; NaN if the series does not exist.
   double value(const std::string& name, const Labels& labels = {}) {
     for (const auto& family : families()) {
       for (const auto& sample : family.samples) {
@@ -53,7 +53,7 @@ class Exposition : public testing::Test {
     }
     return std::nan("");
   }
-  // Returns how many series have all of these labels.
+  // Returns the number of series that have all of `labels`.
   size_t series_of(const Labels& labels) {
     size_t count = 0;
     for (const auto& family : families()) {
@@ -74,8 +74,8 @@ class Exposition : public testing::Test {
   FakeControl control_;
 };
 
-// Creates one of each kind of object that has series only if it exists: a link, a lane, a
-// certificate, a rule and a called function.
+// Creates one object of each kind that adds series: a link, a lane, a certificate, a rule and a
+// called function.
 TEST_F(Exposition, KeepsPrometheusNaming) {
   control_.link_reports = {{0, "host-b", "tcp:x:1", true, "", 1, {{"rfp", true, "up", "", 0}}, {}}};
   control_.counters[0].peer_sessions["host-b"].add(1);
@@ -100,7 +100,7 @@ TEST_F(Exposition, HasWhatBelongsToNoFunctionFromTheStartAtZero) {
 
 TEST_F(Exposition, HasAllSeriesOfAFunctionsSideFromTheFirstCallOn) {
   EXPECT_EQ(series_of({{"thrift_method", "get"}}), 0u);
-  get(Side::kClient, 1).started.add();  // it has not ended yet
+  get(Side::kClient, 1).started.add();  // the call has not ended yet
   for (const char* outcome : kCallOutcomeNames) {
     EXPECT_EQ(value("hatrpc_requests_total", of_get("client", {{"outcome", outcome}})), 0)
         << outcome;
@@ -142,7 +142,7 @@ TEST_F(Exposition, StaysSmallHoweverManyFunctionsAreNeverCalled) {
   EXPECT_LT(series_of({}), before + 50);
 }
 
-// A function's first call may be denied.
+// The series must exist before a function's first call, because that call can be denied.
 TEST_F(Exposition, HasDenialsOfAFunctionWithARuleFromTheStart) {
   control_.set_manifest({"", {{"Kv", {}, {{"get", false, {}, ""}}, "", AccessRule{{"host-b"}}}}});
   for (const char* mode : {"enforce", "dry_run"}) {
@@ -191,7 +191,7 @@ TEST_F(Exposition, TellsItsProcess) {
   EXPECT_GT(value("process_open_fds"), 2);
 }
 
-// A scrape may read `started` before a call ends, and the outcome after.
+// A scrape can read `started` before a call ends, and `requests` after the call has ended.
 TEST_F(Exposition, NeverSaysThatLessThanNoCallIsInFlight) {
   get(Side::kServer, 0).started.add(1);
   get(Side::kServer, 0).requests[0].add(2);
@@ -224,7 +224,7 @@ TEST_F(Exposition, HasCumulativeHistogramsThatEndInInf) {
       const auto bound = sample.labels.find("le");
       if (bound == sample.labels.end()) continue;
       const double upper = bound->second == "+Inf" ? HUGE_VAL : std::stod(bound->second);
-      if (upper <= bound_before) before = -1;  // the next series
+      if (upper <= bound_before) before = -1;  // a new series begins
       EXPECT_GE(sample.value, before) << sample.labels.at("side") << " " << bound->second;
       before = sample.value;
       bound_before = upper;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// daemon/admin/fake_control.h: a Control for tests of the admin API: the test sets the state that
-// it reports, and it records the changes that requests ask for.
+// daemon/admin/fake_control.h: a Control for tests of the admin API. It reports the state that the
+// test sets, and records the changes that requests ask for.
 #pragma once
 
 #include <deque>

@@ -18,7 +18,7 @@ bool is_name(std::string_view name, bool colons) {
   return !name.empty() && !(name[0] >= '0' && name[0] <= '9') && std::ranges::all_of(name, fits);
 }
 
-// One line, which is read from its front.
+// One line of the text; the methods read it from the front.
 class Line {
  public:
   explicit Line(std::string_view text) : rest_(text) {}

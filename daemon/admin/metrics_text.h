@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // daemon/admin/metrics_text.h: a strict reader of Prometheus' text format 0.0.4, for tests.
 //
-// The reader accepts less than Prometheus does: HELP, TYPE and all samples of a family must be
-// adjacent and in that order, no series may occur twice, and timestamps and blank lines are errors.
+// The reader accepts less than Prometheus does: HELP, TYPE and all samples of a metric family must
+// follow each other in this order. It rejects repeated series, timestamps and blank lines.
 // Source: prometheus.io/docs/instrumenting/exposition_formats, text-based format.
 #pragma once
 
@@ -16,7 +16,7 @@ namespace hat {
 
 struct MetricSample {
   std::string name;
-  std::map<std::string, std::string> labels;  // unescaped
+  std::map<std::string, std::string> labels;  // values without the escapes of the text
   double value = 0;
 };
 struct MetricFamilyText {
@@ -26,7 +26,7 @@ struct MetricFamilyText {
   std::vector<MetricSample> samples;
 };
 
-// Reads a whole exposition. An error names the line and what is wrong with it.
+// Reads a complete answer of /metrics. An error names the line and says what is wrong.
 Result<std::vector<MetricFamilyText>> read_metrics(const std::string& text);
 
 }  // namespace hat

@@ -13,7 +13,7 @@
 #include "daemon/admin/fake_control.h"
 #include "daemon/admin/metrics_text.h"
 
-// Compares each list in docs/reference.md with the list in the code, both ways.
+// Checks that each list in docs/reference.md has the same entries as the list in the code.
 namespace hat {
 namespace {
 
@@ -25,7 +25,7 @@ std::string file_text(const std::string& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-// Returns the words in back-quotes at the start of each row of the table under the heading.
+// Returns the words in back-quotes at the start of each row of the table under `heading`.
 std::set<std::string> first_column(const std::string& text, const std::string& heading) {
   const size_t begin = text.find("\n## " + heading + "\n");
   EXPECT_NE(begin, std::string::npos) << heading;
@@ -79,7 +79,7 @@ TEST_F(ReferencePage, HasEveryLimit) {
   EXPECT_THAT(first_column(page_, "Limits"), testing::ContainerEq(keys));
 }
 
-// The manual page has every limit too. Both have each limit's default.
+// Checks that the reference page and the manual page have the default of every limit.
 TEST_F(ReferencePage, HasEveryLimitsDefault) {
   const std::string man = file_text("docs/man/hatrpcd.yaml.5");
   const auto expect = [&](const std::string& key, const std::string& standard) {

@@ -26,7 +26,8 @@ void mix_file(uint64_t& hash, const std::string& path) {
   mix(hash, static_cast<uint64_t>(info.st_mtim.tv_nsec));
 }
 
-// A daemon must run before a profile can be measured: until then the file does not exist.
+// Loads the profile that `node` names. A file that does not exist is only a warning: the daemon
+// must run before a profile can be measured and written.
 std::optional<Profile> load_profile_of(const NodeConfig& node, Diagnostics& diagnostics) {
   if (node.profile.empty()) return std::nullopt;
   std::error_code error;

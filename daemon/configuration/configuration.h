@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// daemon/configuration/configuration.h: reads and checks all files of a daemon at once.
+// daemon/configuration/configuration.h: reads and checks all configuration files of a daemon at
+// once.
 #pragma once
 
 #include <memory>
@@ -16,27 +17,29 @@
 
 namespace hat {
 
-// Begins each diagnostic about the files that `link.tls` names.
+// The first words of each diagnostic about the files that `link.tls` names.
 inline constexpr std::string_view kTlsFilesPrefix = "link.tls: ";
 
 struct Configuration {
   NodeConfig node;
   Manifest manifest;
-  std::optional<Profile> profile;         // none: not configured, or not written yet
-  std::shared_ptr<const TlsContext> tls;  // null: links have no TLS
-  std::string node_text;                  // of the node's file, to detect that it changed
-  uint64_t fingerprint = 0;               // of all files; only the node's was read before
+  std::optional<Profile> profile;         // nullopt if not configured, or not written yet
+  std::shared_ptr<const TlsContext> tls;  // null if links do not use TLS
+  std::string node_text;                  // text of the node's file, to detect changes
+  uint64_t fingerprint = 0;               // fingerprint() of all files
 };
 
-// Reads all files and adds every diagnostic to `mistakes`. The result is meaningful only if none is
-// an error.
+// Reads all files, and adds every error and warning to `diagnostics`. The result may be used only
+// if none is an error. `fingerprint` is computed before any file but the node's is read, so that a
+// later change is noticed.
 Configuration load_configuration(const std::string& file, Diagnostics& diagnostics);
 
-// Returns the services that the node's endpoints and `serves` name.
+// Returns the services that `endpoints` and `serves` of the node's file name.
 std::vector<std::string> services_of(const NodeConfig& node);
 
 // Returns a number that changes when a file that load_configuration() reads changes its name, size,
-// time or inode. Follows links, so that a renamed symlink (a Kubernetes ConfigMap) counts too.
+// modification time or inode. Follows symbolic links, so that a replaced link (as in a Kubernetes
+// ConfigMap) also changes the number.
 uint64_t fingerprint(const std::string& file, const NodeConfig& node);
 
 }  // namespace hat

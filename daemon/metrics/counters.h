@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// daemon/metrics/counters.h: what a worker counts for each call: plain numbers that one worker
-// writes and the scraper reads, so that counting costs a load and a store.
+// daemon/metrics/counters.h: the counters of a worker. One worker writes a counter and the main
+// thread reads it, without a lock: an update costs one load and one store.
 //
-// Each function has counters for each worker and side; exposition.h sums them at each scrape.
+// Each function has separate counters for each worker and side; exposition.cc sums them at each
+// scrape.
 #pragma once
 
 #include <array>
@@ -20,40 +21,41 @@
 
 namespace hat {
 
-// How a call ended: the label `outcome`. The first three are those of thrift::Outcome.
+// How a call ended, as in the label `outcome`. The first three values equal those of
+// thrift::Outcome.
 enum class CallOutcome : uint8_t {
   kSuccess,
   kDeclaredException,
   kApplicationException,
-  kLocalError,  // hatrpcd itself answered
+  kLocalError,  // hatrpcd itself answered, with a local reply
   kOneway,
-  kUnknown,  // the stream became opaque, or the caller left, before the reply
+  kUnknown,  // the stream became opaque, or the client left, before the reply
 };
 inline constexpr std::array<const char*, 6> kCallOutcomeNames = {
     "success", "declared_exception", "app_exception", "local_error", "oneway", "unknown"};
 
 inline constexpr size_t kLatencyBuckets = 25;  // 1 µs … 8.4 s, and +Inf
 
-// The counters of one function, on one side, at one worker.
+// The counters of one function, on one side, in one worker.
 struct FunctionCounters {
   std::array<Counter, kCallOutcomeNames.size()> requests;
-  Counter started;  // calls in flight: started minus the sum of requests
+  Counter started;  // calls begun; minus the sum of `requests`: calls in flight
   Counter request_bytes;
   Counter response_bytes;
   LatencyHistogram<Counter, kLatencyBuckets> latency;
-  // On the client's side: calls by what carried them, and calls over TCP although RDMA was wanted,
-  // by reason.
+  // Counted on the client's side: calls over RDMA by protocol; calls over TCP; and fallbacks (calls
+  // over TCP that wanted RDMA) by reason.
   std::array<Counter, engine::kProtocols.size()> by_protocol;
   Counter by_tcp;
   std::array<Counter, kFallbackCount> fallbacks;
-  // On the server's side: calls that `allow` denies, by AccessRule::dry_run: [0] refused, [1]
-  // served.
+  // Counted on the server's side: calls that an `allow` rule denies. [0]: refused; [1]: served,
+  // because the rule is a dry run.
   std::array<Counter, 2> denied;
 };
 
-// TLS handshakes of links, on both sides.
+// TLS handshakes of links that this node opened or accepted.
 struct TlsCounters {
-  Counter handshakes;  // successful ones
+  Counter handshakes;  // successful handshakes
   std::array<Counter, kTlsFailureCount> failures;
 };
 
@@ -62,29 +64,29 @@ struct WorkerCounters {
   std::array<Counter, engine::kFailureCount> local_replies;  // by engine::Failure
   Counter connections_accepted;
   Counter connections_open;
-  Counter connections_refused;      // over limits.max_connections, or draining
-  Counter links_refused;            // over limits.max_links
-  Counter peer_streams_refused;     // over limits.max_peer_connections
-  Counter connections_taken_over;   // accepted by the predecessor, and moved here
-  Counter connections_handed_over;  // accepted here, and moved to the successor
-  Counter opaque_streams;           // carried byte for byte
-  // Opaque streams that failed, by Side and by engine::Failure.
+  Counter connections_refused;      // because of limits.max_connections, or while draining
+  Counter links_refused;            // because of limits.max_links
+  Counter peer_streams_refused;     // because of limits.max_peer_connections
+  Counter connections_taken_over;   // accepted by the predecessor, and moved to this process
+  Counter connections_handed_over;  // accepted by this process, and moved to the successor
+  Counter opaque_streams;           // streams carried byte for byte
+  // Failures of opaque streams, by Side and by engine::Failure.
   std::array<std::array<Counter, engine::kFailureCount>, 2> opaque_failures;
-  Counter upstreams_detached;  // kept for another stream
-  Counter upstreams_attached;  // taken by another stream
-  Counter zero_copy_bytes;     // sent from an application's ring without a copy here
+  Counter upstreams_detached;  // upstream connections kept until another stream takes them
+  Counter upstreams_attached;  // detached upstream connections that a stream has taken
+  Counter zero_copy_bytes;     // bytes sent from an application's ring without a copy
   Counter upstream_connections_open;
   Counter upstream_connects;
-  Counter checked_requests;  // of peers that `allow` restricts: passed on
-  // Requests of such peers that were not passed on, by thrift::RequestFault.
+  Counter checked_requests;  // requests of restricted peers that were passed on
+  // Requests of restricted peers that were rejected, by thrift::RequestFault.
   std::array<Counter, thrift::kRequestFaultNames.size()> refused_requests;
-  Counter oneway_dropped;       // oneway calls that could not be delivered
-  Counter unsolicited_replies;  // upstream replies that no call asked for
+  Counter oneway_dropped;       // oneway calls that were not delivered
+  Counter unsolicited_replies;  // upstream replies to no call
   TlsCounters tls;
-  Counter buffered_bytes;  // held now for slow readers
-  Counter iterations;      // event-loop iterations: they show that the worker is alive
-  // Links that came up, by peer, reconnects included. The Worker's constructor adds the peers; no
-  // later code does.
+  Counter buffered_bytes;  // bytes in memory for slow readers
+  Counter iterations;      // of the event loop; an increase shows that the worker is alive
+  // Sessions that came up, by peer; reconnects count. Only the Worker's constructor adds peers to
+  // the map.
   std::map<std::string, Counter> peer_sessions;
 };
 

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// daemon/metrics/function_metrics.h: the counters of every function that any manifest has named,
-// kept across reloads.
+// daemon/metrics/function_metrics.h: the counters of every function that a manifest has named since
+// the start; a reload does not reset them.
 //
-// Bounds   The manifests' functions; those that no manifest names share the service's `_other`.
-// Thread   Only the main thread calls find(). The result lives as long as the registry, and each
-//          worker writes only its own counters.
+// Bounds   One entry for each function of the manifests, and one (`_other`) for each service's
+//          functions that no manifest names.
+// Thread   Only the main thread calls find(). The returned object lives as long as the registry,
+//          and each worker writes only its own counters in it.
 #pragma once
 
 #include <deque>
@@ -49,7 +50,7 @@ class MetricsRegistry {
 
  private:
   const size_t workers_;
-  std::deque<FunctionMetrics> all_;  // a deque, so that addresses stay valid
+  std::deque<FunctionMetrics> all_;  // a deque keeps the addresses of its elements valid
   std::map<std::pair<std::string, std::string>, FunctionMetrics*> by_name_;
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// daemon/metrics/function_totals.h: one function's counters on one side, summed over the workers.
+// daemon/metrics/function_totals.h: one function's counters on one side, summed over all workers.
 #pragma once
 
 #include <array>
@@ -25,11 +25,12 @@ struct FunctionTotals {
     for (const uint64_t count : outcomes) sum += count;
     return sum;
   }
-  // Returns at least 0, although calls continue while the counters are read one by one.
+  // Returns the calls in flight, at least 0: calls can end while the counters are read one after
+  // another.
   uint64_t in_flight() const { return started > ended() ? started - ended() : 0; }
 };
 
-// Returns true if a call has begun; cheaper than total().
+// Returns true if a call of the function has begun on `side`; cheaper than total().
 inline bool was_called(FunctionMetrics& function, Side side) {
   for (size_t worker = 0; worker < function.workers(); ++worker) {
     if (function.at(side, worker).started.value() != 0) return true;

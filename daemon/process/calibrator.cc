@@ -28,8 +28,9 @@ std::string utc_now() {
   return text;
 }
 
-// Returns how the job ended: with the error of the session if the session has failed, because
-// then the error of the work only follows from that; otherwise as the work ended.
+// Returns how `job` ended: success if `work` is a value, otherwise the error that stopped the
+// session, or the error in `work` if the session did not fail. A failed session causes the error in
+// `work`.
 template <class T>
 Result<void> end_of(const CalibrationJob& job, const Result<T>& work) {
   if (work) return {};
@@ -39,8 +40,8 @@ Result<void> end_of(const CalibrationJob& job, const Result<T>& work) {
 
 std::string text_of(const Result<void>& end) { return end ? "" : end.error().message; }
 
-// Waits until the session ends. On `loop`, the last answer stays in this side's memory until the
-// other side has taken it, and the session's end shows that it has.
+// Waits until the session ends, for `at_most`. On a `loop` fabric, the other side reads the last
+// answer from this side's memory, so that memory must exist until the other side ends the session.
 void stay_until_stopped(const CalibrationJob& job, std::chrono::nanoseconds at_most) {
   const auto end = std::chrono::steady_clock::now() + at_most;
   while (!job.stop_token().stop_requested() && std::chrono::steady_clock::now() < end) {
@@ -56,13 +57,13 @@ Result<std::shared_ptr<CalibrationJob>> Calibrator::begin(
   if (busy_)
     return fail(ErrorCode::kBusy,
                 "another calibration is running at node " + node_ + "; try again in a few seconds");
-  if (thread_.joinable()) thread_.join();  // its work is done
+  if (thread_.joinable()) thread_.join();  // the last calibration has ended
   const auto job = std::make_shared<CalibrationJob>();
   const auto run = [this, job, work = std::move(work)] {
     sigset_t all;
     sigfillset(&all);
-    pthread_sigmask(SIG_BLOCK, &all, nullptr);  // the main thread handles them
-    // A worker, whose nice value may differ, may have started this thread.
+    pthread_sigmask(SIG_BLOCK, &all, nullptr);  // the main thread handles signals
+    // The thread that called begin() can be a worker's, whose nice value can differ.
     setpriority(PRIO_PROCESS, static_cast<id_t>(gettid()), nice_);
     work(job);
     const std::lock_guard lock(mutex_);
@@ -70,11 +71,11 @@ Result<std::shared_ptr<CalibrationJob>> Calibrator::begin(
   };
   try {
     thread_ = std::thread(run);
-  } catch (const std::system_error& error) {  // a peer's request can reach the limit of threads
+  } catch (const std::system_error& error) {  // requests of peers can lead to the limit of threads
     return fail(ErrorCode::kExhausted,
                 "node " + node_ + " cannot start a thread for the calibration: " + error.what());
   }
-  busy_ = true;  // the thread cannot have reset it yet: it needs the lock
+  busy_ = true;  // the new thread needs mutex_ to reset it, and this thread holds mutex_
   job_ = job;
   pthread_setname_np(thread_.native_handle(), "calibrate");
   return job;

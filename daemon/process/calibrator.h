@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// daemon/process/calibrator.h: measures what the fabric costs between this node and a peer, and
-// answers peers that measure. It uses a thread and a fabric of its own, so that workers continue to
-// carry calls.
+// daemon/process/calibrator.h: measures the costs of the fabric between this node and a peer, and
+// answers peers that measure. It uses its own thread and its own fabric, so that workers continue
+// to carry calls.
 //
-// Bounds   One calibration at a time, as either side. It takes a few seconds, or kPatience if the
-//          other side is silent.
-// Thread   measure(), last() and stop(): the main thread; answer(): any worker's.
-// Errors   Text for people. Once a calibration has begun, its error goes to last() and to the peer.
+// Bounds   At most one calibration at a time, whether this node measures or answers. A calibration
+//          takes a few seconds, or kPatience if the peer is silent.
+// Thread   The main thread calls measure(), last() and stop(); any worker's thread calls answer().
+// Errors   Texts for people. If a running calibration fails, last() reports the error, and the peer
+//          gets it too.
 #pragma once
 
 #include <sys/resource.h>
@@ -35,16 +36,17 @@ class Calibrator final : public engine::CostAnswerer {
       : node_(std::move(node)), device_(std::move(device)), open_fabric_(std::move(open_fabric)) {}
   ~Calibrator() override { stop(); }
 
-  // Begins a calibration and returns its number. Fails if none can begin now.
+  // Begins a calibration with `peer` and returns the calibration's number. Fails if another is
+  // running or the daemon stops.
   Result<uint64_t> measure(const std::string& peer, OpenSession open_session);
   CalibrationReport last() const;
-  // Ends the current calibration, waits for its thread, and allows no other.
+  // Ends the current calibration, waits until its thread has ended, and makes later ones fail.
   void stop();
 
   Result<std::shared_ptr<engine::CalibrationJob>> answer(const engine::CostOpen& open) override;
 
  private:
-  // Runs `work` on the thread. Requires mutex_.
+  // Runs `work` on thread_. The caller must hold mutex_.
   Result<std::shared_ptr<engine::CalibrationJob>> begin(
       std::function<void(const std::shared_ptr<engine::CalibrationJob>&)> work);
   Result<ComponentCosts> measure_now(const OpenSession& open_session,
@@ -53,12 +55,12 @@ class Calibrator final : public engine::CostAnswerer {
 
   const std::string node_;
   const std::string device_;
-  const engine::OpenFabric open_fabric_;           // opens a fabric like the workers'
-  const int nice_ = getpriority(PRIO_PROCESS, 0);  // the main thread's
+  const engine::OpenFabric open_fabric_;           // opens a fabric of the kind that workers use
+  const int nice_ = getpriority(PRIO_PROCESS, 0);  // the main thread's nice value
   mutable std::mutex mutex_;
   bool stopped_ = false;
   bool busy_ = false;
-  std::shared_ptr<engine::CalibrationJob> job_;  // the current job; the last one if busy_ is false
+  std::shared_ptr<engine::CalibrationJob> job_;  // the last calibration; still runs if busy_
   CalibrationReport last_;
   std::thread thread_;
 };

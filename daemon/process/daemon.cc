@@ -18,7 +18,7 @@
 namespace hat {
 namespace {
 
-constexpr timeval kWatchInterval{1, 0};  // how often files are checked for changes
+constexpr timeval kWatchInterval{1, 0};  // how often to check files for changes
 constexpr std::array kSignals = {SIGHUP, SIGTERM, SIGINT, SIGUSR2};
 
 double unix_now() {
@@ -27,7 +27,8 @@ double unix_now() {
 
 size_t worker_count(const NodeConfig& node) { return workers_of(node, engine::this_host().cores); }
 
-// Each connection needs a descriptor, and the soft limit that systemd or a shell sets is often low.
+// Raises the soft limit of descriptors to the hard limit: each connection needs a descriptor, and
+// systemd and shells often set a low soft limit.
 void raise_descriptor_limit() {
   rlimit limit{};
   if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
@@ -204,7 +205,8 @@ std::optional<std::string> Daemon::profile_unused(const Configuration& configura
 }
 
 bool Daemon::run() {
-  // The workers inherit a mask that blocks these signals, so this thread handles them.
+  // Blocks these signals while the workers start, so that the workers inherit the mask and only
+  // this thread handles signals.
   sigset_t ours;
   sigemptyset(&ours);
   for (const int signal : kSignals) sigaddset(&ours, signal);
@@ -228,9 +230,10 @@ bool Daemon::run() {
     serve();
   }
   event_base_dispatch(base_.get());
-  // From now on, a signal must not end the process, which would look like a crash.
+  // Blocks the signals during shutdown: a signal now would kill the process, which would look like
+  // a crash.
   pthread_sigmask(SIG_BLOCK, &ours, nullptr);
-  // A signal that arrived as the loop ended was caught, but not handled yet.
+  // Handles a signal that arrived while the event loop ended.
   if (has_given_way()) event_base_loop(base_.get(), EVLOOP_NONBLOCK);
   admin_.reset();
   if (calibrator_) calibrator_->stop();
@@ -293,7 +296,7 @@ void Daemon::log_start() const {
 void Daemon::on_signal(evutil_socket_t signal, short, void* self) {
   auto& daemon = *static_cast<Daemon*>(self);
   if (signal == SIGHUP) {
-    (void)daemon.reload(false);  // the log has the result
+    (void)daemon.reload(false);  // reload() logs the result
     return;
   }
   if (signal == SIGUSR2) return daemon.start_successor();
@@ -306,8 +309,8 @@ void Daemon::on_tick(evutil_socket_t, short, void* self) {
   auto& daemon = *static_cast<Daemon*>(self);
   daemon.tell_when_ready();
   daemon.detached_.sweep(std::chrono::steady_clock::now());
-  // drain() runs here and not at the phase's end, which is in a callback of the takeover offer:
-  // drain() destroys the offer.
+  // drain() is called here, and not where kGivingWay ends: that is a callback of the TakeoverOffer,
+  // which drain() destroys.
   if (daemon.drains_next_ && daemon.phase_ != Phase::kGivingWay) {
     daemon.drains_next_ = false;
     return daemon.drain();
@@ -329,9 +332,9 @@ void Daemon::on_tick(evutil_socket_t, short, void* self) {
 
 // --- Notifications to the service manager ---
 
-// Ready means that the daemon takes calls: its addresses are bound, its manifests loaded, and every
-// worker's event loop runs. After a takeover the unit has been ready all the time; only its STATUS=
-// changes.
+// Reports to systemd that the daemon is ready once it serves: its addresses are bound, its
+// manifests are loaded, and every worker's event loop runs. After a takeover, the unit was ready
+// already, and only its STATUS= changes.
 void Daemon::tell_when_ready() {
   if (ready_report_ != ReadyReport::kDue || phase_ != Phase::kServing || !alive()) return;
   ready_report_ = ReadyReport::kSent;
@@ -417,8 +420,8 @@ Result<ReloadReport> Daemon::try_reload(bool dry_run) {
 }
 
 Result<ReloadReport> Daemon::reload(bool dry_run) {
-  // The fingerprint is taken before the files are read, so that a change during the reading is
-  // noticed later.
+  // Takes the fingerprint before it reads the files, so that check_for_changes() notices a change
+  // that happens during the reading.
   const uint64_t read_fingerprint = fingerprint(config_file_, *node_);
   if (dry_run) return try_reload(true);
   service_manager::tell_reloading();
@@ -435,7 +438,8 @@ Result<ReloadReport> Daemon::reload(bool dry_run) {
 
 void Daemon::check_for_changes() {
   const uint64_t now = fingerprint(config_file_, *node_);
-  // A file is complete only if it was the same in two checks: an editor may still be writing.
+  // Reloads only if two checks in a row find the same content: an editor may still be writing a
+  // file.
   const bool settled = std::exchange(applied_.seen_fingerprint, now) == now;
   if (settled && now != applied_.fingerprint) (void)reload(false);
 }
@@ -458,7 +462,7 @@ Result<uint64_t> Daemon::calibrate(const std::string& peer) {
                     "): calls go over TCP, and there is nothing to calibrate");
   }
   if (draining()) return fail(ErrorCode::kUnavailable, "node " + node_->node + " is shutting down");
-  // The first worker's link is enough: the links of all workers lead to the same daemon.
+  // Any worker's link will do: the links of all workers lead to the same daemon.
   return calibrator_->measure(
       peer,
       [worker = threads_.front().get(), peer](
@@ -551,7 +555,7 @@ void Daemon::drain() {
     event_base_loopbreak(base_.get());
     return;
   }
-  if (phase_ == Phase::kGivingWay) {  // for seconds, until it is known which process serves
+  if (phase_ == Phase::kGivingWay) {  // this phase lasts some seconds at most
     LOG(INFO) << "takeover: received an order to stop; waiting until the new hatrpcd serves or has "
                  "failed";
     drains_next_ = true;
@@ -571,7 +575,8 @@ void Daemon::drain() {
       return true;
     });
   }
-  // New clients are refused at once, instead of waiting in the kernel's queue.
+  // Closes the sockets so that new clients are refused at once, and do not wait in the kernel's
+  // accept queue.
   if (all_stopped) {
     sockets_.endpoints.clear();
     sockets_.link.reset();

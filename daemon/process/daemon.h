@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// daemon/process/daemon.h: the running daemon: its workers, its admin server, its reloads and its
-// end; also how it takes over from its predecessor and gives way to its successor
-// (daemon_takeover.cc).
+// daemon/process/daemon.h: the running daemon: its workers, its admin server, reloads, and its
+// shutdown. daemon_takeover.cc has the takeover, from the predecessor and by the successor.
 //
-// The daemon notifies the service manager when it is ready, while it reloads, that it is alive, and
-// when it stops.
+// The daemon notifies systemd when it is ready, reloads or stops, and regularly that it is alive.
 //
-// Thread   The main thread.
+// Thread   Only the main thread uses this class.
 #pragma once
 
 #include <event2/event.h>
@@ -35,24 +33,23 @@ namespace hat {
 
 class Daemon final : public Control, private TakeoverEvents, private TakeoverOfferEvents {
  public:
-  // Opens every socket, or takes the inherited socket of its address, so that errors occur before
-  // anything runs. `takeover` is the connection to the daemon that this one takes over from; null
-  // if there is none.
+  // Opens every socket, or takes the inherited socket with the same address, so that errors occur
+  // before anything runs. `takeover` is the connection to the predecessor; null if there is none.
   static Result<std::unique_ptr<Daemon>> open(const std::string& config_file,
                                               Configuration configuration,
                                               daemon::InheritedSockets inherited,
                                               std::unique_ptr<Takeover> takeover);
   ~Daemon() override;
 
-  // Makes `file` show that this process serves the node. Call it before run(); `file` must outlive
-  // the daemon.
+  // Sets the file that exists while this process serves the node. Must be called before run().
+  // `file` must outlive the daemon.
   void show_serving_in(ServingFile& file) { serving_file_ = &file; }
 
-  // Serves until drained, or handed over, or until a second signal. Returns false if the takeover
-  // failed: the daemon that this one should take over from continues.
+  // Runs until the daemon is drained, has handed its connections over, or receives a second signal
+  // to stop. Returns false if it could not take over; the predecessor then continues to serve.
   bool run();
-  // Returns true, after run(), if a successor has taken over and this process was not asked to
-  // leave.
+  // Returns true if a successor has taken over and no signal asked this process to stop. Call it
+  // after run().
   bool has_given_way() const { return phase_ == Phase::kHandingOver; }
 
   // --- Control ---
@@ -77,11 +74,11 @@ class Daemon final : public Control, private TakeoverEvents, private TakeoverOff
 
  private:
   enum class Phase : uint8_t {
-    kStarting,     // takes over: the links to the peers are being built
-    kReady,        // has reported to the predecessor that it is ready
+    kStarting,     // takes over: waits for the links to the peers
+    kReady,        // takes over: has reported to the predecessor that it is ready
     kServing,      // accepts connections
-    kGivingWay,    // has asked the successor to accept, and waits until it does
-    kHandingOver,  // the successor accepts; connections move to it
+    kGivingWay,    // a successor is ready; waits until the successor accepts connections
+    kHandingOver,  // the successor accepts connections, and gets the existing ones
     kDraining,
   };
   struct Sockets {
@@ -89,43 +86,43 @@ class Daemon final : public Control, private TakeoverEvents, private TakeoverOff
     std::optional<ListenSocket> link;
     std::optional<ListenSocket> admin_http;
     std::optional<ListenSocket> admin_socket;
-    std::optional<ListenSocket> offer;  // the successor connects to it
+    std::optional<ListenSocket> offer;  // the successor connects to this socket
 
     std::vector<ListenSocket*> all();
     void close();
   };
-  // The configuration that is in use, and what is known of its files.
+  // The configuration in use, and fingerprints of its files.
   struct Applied {
     std::shared_ptr<const RoutingTable> routes;
-    std::shared_ptr<const TlsContext> tls;  // null: links have no TLS
+    std::shared_ptr<const TlsContext> tls;  // null if links do not use TLS
     LastReload last_reload;
-    uint64_t fingerprint = 0;       // of the files that are in use
-    uint64_t seen_fingerprint = 0;  // of the files that were seen last
+    uint64_t fingerprint = 0;       // of the files whose configuration is in use
+    uint64_t seen_fingerprint = 0;  // of the files at the last check for changes
   };
-  // Whether systemd knows that the node is ready: kNotYet ──▶ kDue ──▶ kSent.
+  // Whether READY=1 was sent to systemd. The transitions are kNotYet ──▶ kDue ──▶ kSent.
   enum class ReadyReport : uint8_t {
-    kNotYet,  // the predecessor is the service's main process until it has left
+    kNotYet,  // this process takes over: systemd watches the predecessor until it exits
     kDue,
     kSent,
   };
   struct WatchdogTicks {
-    std::unique_ptr<Watchdog> watchdog;  // null: systemd expects no WATCHDOG=1
+    std::unique_ptr<Watchdog> watchdog;  // null if systemd does not expect WATCHDOG=1
     Owned<event, event_free> tick;
   };
   struct TakingOver {
-    std::unique_ptr<Takeover> channel;  // null: no predecessor
-    uint64_t connections = 0;           // that came from the predecessor
+    std::unique_ptr<Takeover> channel;  // null if there is no predecessor
+    uint64_t connections = 0;           // received from the predecessor
     bool refused = false;
   };
   struct GivingWay {
-    std::vector<std::string> paths;   // unix sockets whose path changed its owner
-    std::shared_ptr<Successor> next;  // gets the connections to servers once peers use it
-    TimePoint next_until{};           // gets them at this time at the latest
-    SuccessorProcess process;         // started by this process; pid 0: none
+    std::vector<std::string> paths;   // unix sockets whose path changed owner in the takeover
+    std::shared_ptr<Successor> next;  // gets the upstream connections once peers use it
+    TimePoint next_until{};           // `next` gets them at this time at the latest
+    SuccessorProcess process;         // the successor that this process started; pid is 0 if none
     Owned<event, event_free> process_end;
-    std::unique_ptr<TakeoverOffer> offer;  // null: no successor can take over now
+    std::unique_ptr<TakeoverOffer> offer;  // null if no successor can take over now
   };
-  static constexpr std::chrono::seconds kTurnTime{1};  // for peers to notice the successor
+  static constexpr std::chrono::seconds kTurnTime{1};  // until peers notice the successor
   static constexpr timeval kDrainInterval{0, 20'000};  // how often a phase's end is checked
 
   static Result<Sockets> open_sockets(NodeConfig& node, daemon::InheritedSockets& inherited);
@@ -165,7 +162,8 @@ class Daemon final : public Control, private TakeoverEvents, private TakeoverOff
   Result<ReloadReport> try_reload(bool dry_run);
   std::shared_ptr<const RoutingTable> make_routes(uint64_t generation,
                                                   const Configuration& configuration);
-  // Returns why the profile does not apply here; nullopt if it applies, or there is none.
+  // Returns why the profile is not used on this node. Returns nullopt if the profile is used, or if
+  // there is none.
   std::optional<std::string> profile_unused(const Configuration& configuration) const;
 
   const std::string config_file_;
@@ -177,21 +175,22 @@ class Daemon final : public Control, private TakeoverEvents, private TakeoverOff
   std::vector<const WorkerCounters*> counter_views_;
   Applied applied_;
   ReadyReport ready_report_ = ReadyReport::kDue;
-  bool drains_next_ = false;  // drain() was called in kGivingWay: drain when that ends
+  bool drains_next_ = false;  // drain() was called in kGivingWay: drain when that phase ends
   Phase phase_ = Phase::kServing;
-  TimePoint drain_until_{};  // end of the wait for links (kStarting), or of the drain
+  TimePoint drain_until_{};  // in kStarting: when to stop waiting for links; later: when to stop
+                             // draining
   Sockets sockets_;
-  bool all_stopped_ = false;                // no worker listens, so the sockets may be closed
-  ServingFile* serving_file_ = nullptr;     // null: none was set
-  std::unique_ptr<Calibrator> calibrator_;  // null: no RDMA; answers peers for the workers
-  DetachedConnections detached_;            // of all workers
+  bool all_stopped_ = false;                // no worker listens: the sockets may be closed
+  ServingFile* serving_file_ = nullptr;     // null if none was set
+  std::unique_ptr<Calibrator> calibrator_;  // null without RDMA; workers use it to answer peers
+  DetachedConnections detached_;  // upstream connections of all workers that wait for their streams
   mutable std::vector<std::unique_ptr<WorkerThread>> threads_;
   Owned<event_base, event_base_free> base_;
   std::unique_ptr<AdminServer> admin_;
   std::vector<Owned<event, event_free>> events_;
   Owned<event, event_free> tick_;
   WatchdogTicks watchdog_;
-  // After base_, so that their events are freed before it.
+  // Declared after base_: their destructors free events of base_.
   TakingOver taking_over_;
   GivingWay giving_way_;
 };

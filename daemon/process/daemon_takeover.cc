@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// daemon/process/daemon_takeover.cc: how a daemon takes over from its predecessor, and gives way to
-// its successor; docs/upgrade.md describes the whole procedure.
+// daemon/process/daemon_takeover.cc: how a daemon takes over from its predecessor, and hands over
+// to its successor. docs/upgrade.md describes the procedure.
 #include <glog/logging.h>
 
 #include <algorithm>
@@ -12,8 +12,8 @@
 namespace hat {
 namespace {
 
-// Returns the address under which a unix socket is compared: "unix:" and its path, even if it
-// serves rings ("shm:").
+// Returns `address` in the form in which addresses are compared: an "shm:" address becomes "unix:",
+// because a socket for rings is a unix socket.
 std::string place_of(const std::string& address) {
   return address.starts_with("shm:") ? "unix:" + address.substr(4) : address;
 }
@@ -41,8 +41,9 @@ void Daemon::Sockets::close() {
 
 // --- Taking over ---
 
-// Reports that this process is ready once each link is up, so that the first calls need not wait
-// for links. A link that has failed, and the time drain_until_, end the wait.
+// Reports to the predecessor that this process is ready once no link is pending, so that the first
+// calls need not wait for links. A link that failed is not pending. The wait ends at drain_until_
+// at the latest.
 void Daemon::say_ready_if_ready() {
   if (!pending().empty() && std::chrono::steady_clock::now() < drain_until_) return;
   phase_ = Phase::kReady;
@@ -128,7 +129,7 @@ void Daemon::on_successor_serving(int pid, std::shared_ptr<Successor> successor)
             << " serves the node now; handing over connections to it";
   phase_ = Phase::kHandingOver;
   drain_until_ = std::chrono::steady_clock::now() + node_->limits.drain_timeout;
-  watchdog_.tick.reset();  // the successor has the watchdog now
+  watchdog_.tick.reset();  // systemd watches the successor from now on
   if (pid != 0) service_manager::tell_main_process(pid);
   if (all_stopped_) sockets_.close();
   giving_way_.next = successor;
@@ -154,9 +155,9 @@ void Daemon::on_successor_gone(const std::string& why) {
   }
 }
 
-// Gives the detached connections to the successor once no peer opens streams here any more: a
-// stream that opens here may still claim one. Peers move to the successor as soon as they notice
-// it; a silent peer is waited for until giving_way_.next_until.
+// Gives the detached connections to the successor once no peer opens streams at this process any
+// more: such a stream can still claim a detached connection here. Peers turn to the successor when
+// they notice it. The wait ends at giving_way_.next_until at the latest.
 void Daemon::give_server_connections() {
   if (!giving_way_.next) return;
   const bool turned = std::ranges::all_of(threads_, [](auto& thread) {
@@ -189,7 +190,7 @@ void Daemon::leave_if_handed_over() {
   event_base_loopbreak(base_.get());
 }
 
-// --- A successor that this process starts ---
+// --- Starting a successor on SIGUSR2 ---
 
 void Daemon::start_successor() {
   if (phase_ != Phase::kServing || giving_way_.process.pid != 0) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// daemon/process/main.cc: hatrpcd: reads its arguments and its configuration, then runs the daemon.
+// daemon/process/main.cc: the program hatrpcd: reads its arguments and configuration, and runs the
+// daemon.
 #include <glog/logging.h>
 
 #include <algorithm>
@@ -20,7 +21,7 @@
 
 namespace {
 
-// Exit statuses by which systemd and shells distinguish errors; 69 and 78 are those of sysexits.h.
+// Exit statuses, by which systemd and shells distinguish errors. 69 and 78 are from sysexits.h.
 constexpr int kUsage = 2;
 constexpr int kUnavailable = 69;
 constexpr int kBadConfiguration = 78;
@@ -29,8 +30,7 @@ void start_log(const char* program, int level) {
   FLAGS_logtostderr = true;
   FLAGS_minloglevel = std::max(level, 0);
   FLAGS_v = level < 0 ? 1 : 0;
-  // Without TZ, libc checks /etc/localtime again for each line of the log, and frees what it had
-  // read.
+  // If TZ is not set, libc checks /etc/localtime for each line of the log.
   setenv("TZ", ":/etc/localtime", 0);
   google::InitGoogleLogging(program);
 }
@@ -39,7 +39,8 @@ std::string counted(size_t count, const std::string& word) {
   return std::to_string(count) + " " + word + (count == 1 ? "" : "s");
 }
 
-// Returns the line that a person needs after a list of diagnostics.
+// Returns the line to print after a list of diagnostics: the number of errors; empty if there are
+// none.
 std::string verdict(const hat::Diagnostics& diagnostics) {
   const auto errors = static_cast<size_t>(std::ranges::count(
       diagnostics.all(), hat::Diagnostic::Severity::kError, &hat::Diagnostic::severity));
@@ -59,7 +60,8 @@ std::string summary(const hat::Configuration& configuration) {
          counted(functions, "function");
 }
 
-// Returns a note for each service that this node names and of which no manifest lists a function.
+// Returns a note for each service that the node's configuration names and of which no manifest
+// lists a function.
 std::string notes(const hat::Configuration& configuration) {
   std::set<std::string> unlisted;
   for (const auto& endpoint : configuration.node.endpoints) unlisted.insert(endpoint.service);
@@ -94,8 +96,8 @@ int unavailable(const hat::Error& error) {
   return kUnavailable;
 }
 
-// Waits, after the successor has everything of the node, for `time` or a signal. run() has left
-// these signals blocked.
+// Keeps the process alive after its successor has taken everything over: waits for `time`, SIGTERM
+// or SIGINT. Requires that these signals are blocked, as run() leaves them.
 void await_end(std::chrono::seconds time) {
   LOG(INFO) << "another hatrpcd serves the node now; because of --stay, this one stays for "
             << time.count() << " s, or until SIGTERM";

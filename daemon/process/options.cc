@@ -4,8 +4,8 @@
 namespace hat {
 namespace {
 
-constexpr int kDebug = -1;            // glog's numbers of levels begin with 0 for info
-constexpr int64_t kStayMax = 86'400;  // a day
+constexpr int kDebug = -1;            // below glog's levels, which begin with 0 for info
+constexpr int64_t kStayMax = 86'400;  // in seconds: one day
 
 }  // namespace
 

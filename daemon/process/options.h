@@ -16,10 +16,10 @@ struct Options {
   bool check = false;
   bool quiet = false;
   bool takeover = false;
-  std::string serving_file;           // empty: none
-  std::chrono::seconds stay_time{0};  // 0: leaves when nothing is left to do
+  std::string serving_file;           // empty if none
+  std::chrono::seconds stay_time{0};  // 0: exits as soon as nothing is left to do
   Action action = Action::kRun;
-  int log_level = 0;  // glog's: 0 info, 1 warning, 2 error; -1 debug
+  int log_level = 0;  // as in glog: 0 info, 1 warning, 2 error; here also -1 debug
 };
 
 inline constexpr const char* kHelp =
@@ -55,7 +55,7 @@ Examples:
   kill -HUP $(pidof hatrpcd)         after editing a manifest; `hatctl reload` shows what changed
 )";
 
-// Parses the arguments after the program's name.
+// Parses `arguments`, which do not include the program's name.
 Result<Options> parse_options(const std::vector<std::string>& arguments);
 
 }  // namespace hat

@@ -12,16 +12,18 @@
 namespace hat {
 namespace {
 
-// Divides the registered memory: one ninth for control, four ninths for each direction.
+// Divides the registered memory in three parts: one ninth for control messages, and four ninths for
+// the messages of each direction.
 engine::RdmaDomainOptions options_for(const FabricConfig& fabric) {
   const size_t control = registered_bytes(fabric) / 9;
   engine::RdmaDomainOptions options;
   options.arena.bytes = {4 * control, 4 * control, control};
-  options.spin = {};  // the plan of each call sets how long to spin
+  options.spin = {};  // no limit here: the plan of each call sets how long to spin
   return options;
 }
 
-// Adds the configured faults. `number` counts the worker's fabrics; each has faults of its own.
+// Adds the faults of the configuration to `fabric`. `number` counts the fabrics of this process, so
+// that each worker gets other faults.
 std::unique_ptr<engine::Fabric> with_faults(std::unique_ptr<engine::Fabric> fabric,
                                             const FabricConfig& config, uint64_t number) {
   if (!config.faults) return fabric;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// daemon/process/rdma.h: the fabric that a node's configuration asks for, opened for one worker.
+// daemon/process/rdma.h: opens the fabric that a node's configuration asks for, for one worker.
 #pragma once
 
 #include <memory>
@@ -13,15 +13,17 @@
 namespace hat {
 
 struct OpenedRdma {
-  std::unique_ptr<engine::RdmaHost> host;  // null: only TCP lanes
+  std::unique_ptr<engine::RdmaHost> host;  // null if the worker has only TCP lanes
   std::string what;                        // describes the fabric, or says why there is none
 };
 
-// Opens the fabric. `fabric: auto` tries a device, then memory shared with peers on this host, then
-// uses none, and says why. Fails if the fabric that the configuration names cannot be opened.
+// Opens the fabric that the configuration names; fails if it cannot be opened. `fabric: auto` tries
+// an RDMA device, then memory shared with peers on this host; if neither can be opened, `host` is
+// null and `what` says why.
 Result<OpenedRdma> open_rdma(Reactor& reactor, const FabricConfig& fabric);
 
-// Opens another fabric of the kind that a worker has (Fabric::name()), without deliberate faults.
+// Opens another fabric of the kind `name`, which is a worker's Fabric::name(). Never injects
+// faults.
 Result<std::unique_ptr<engine::Fabric>> open_fabric(const FabricConfig& fabric,
                                                     std::string_view name);
 

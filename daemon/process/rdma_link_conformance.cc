@@ -60,7 +60,7 @@ void LinkNode::begin(Session::Role role, const engine::OpenStream& open) {
 
 bool LinkNode::until(const std::function<bool()>& holds, Duration at_most) {
   const auto end = std::chrono::steady_clock::now() + at_most;
-  const auto tick = reactor.timer([] {});  // otherwise nothing may wake the reactor
+  const auto tick = reactor.timer([] {});  // makes sure that iterate() does not sleep for ever
   while (!holds()) {
     if (std::chrono::steady_clock::now() > end) return false;
     tick->set(reactor.now() + 20ms);

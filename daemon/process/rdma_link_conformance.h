@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// daemon/process/rdma_link_conformance.h: a suite of tests for every fabric: two processes, each
-// with an event loop, a link and RDMA lanes beside it.
+// daemon/process/rdma_link_conformance.h: tests that every fabric must pass. Two processes run an
+// event loop each, with a link between them and RDMA lanes.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -17,14 +17,14 @@
 
 namespace hat {
 
-// Opens the client's fabric or the server's.
+// Opens a fabric for the server's process if `server` is true, else for the client's.
 using OpenFabricOf = Result<std::unique_ptr<engine::Fabric>> (*)(bool server);
 
 engine::LaneSetOptions quick_lane_options();
 inline constexpr engine::LaneShape kTestShape{
     .leg = engine::Leg::kWriteImm, .slots = 16, .slot_bytes = 1024};
 
-// One process: the parts that both sides have.
+// The parts that the client's process and the server's process share.
 class LinkNode : public engine::SessionEvents,
                  public engine::LaneSetEvents,
                  private IterationEvents {
@@ -33,7 +33,7 @@ class LinkNode : public engine::SessionEvents,
   ~LinkNode() override;
 
   void begin(engine::Session::Role role, const engine::OpenStream& open);
-  // Runs iterations until `holds` returns true. Returns false if that takes longer than `at_most`.
+  // Runs iterations until `holds` returns true. Returns false if `at_most` passes first.
   bool until(const std::function<bool()>& holds, Duration at_most = std::chrono::seconds(60));
 
   LibeventReactor reactor;
@@ -41,14 +41,14 @@ class LinkNode : public engine::SessionEvents,
   std::unique_ptr<engine::Session> session;
   std::unique_ptr<engine::LaneSet> lanes;
   bool link_up = false;
-  std::string link_down;  // the reason
+  std::string link_down;  // the reason, if the link went down
   uint32_t lane_up = 0;   // the last lane that came up
   std::vector<std::string> lanes_down;
-  std::map<uint64_t, size_t> answers;     // call to bytes; only correct answers
-  std::map<uint64_t, uint64_t> calls;     // call to its number on the lane
-  std::atomic<uint64_t>* seen = nullptr;  // for a server: the last call that it has seen
+  std::map<uint64_t, size_t> answers;     // call number to bytes of its correct answer
+  std::map<uint64_t, uint64_t> calls;     // call number to the message's number on its lane
+  std::atomic<uint64_t>* seen = nullptr;  // in the server: the last call that arrived
   engine::LaneSetOptions lane_options = quick_lane_options();
-  std::map<uint64_t, engine::Fate> fates;  // of unanswered calls, when their lane went down
+  std::map<uint64_t, engine::Fate> fates;  // of calls without an answer, when their lane went down
 
  protected:
   Result<void> on_hello(engine::Session&) override { return {}; }
@@ -77,20 +77,20 @@ class RdmaLink : public testing::TestWithParam<OpenFabricOf> {
   RdmaLink();
   ~RdmaLink() override;
 
-  // Starts a server in a process of its own, and a client here; waits until its link to the server
-  // is up.
+  // Starts a server in another process and a client in this process, and waits until the link is
+  // up.
   void start(const engine::ArenaOptions& server_arena = kArena,
              Duration idle_timeout = quick_lane_options().idle_timeout);
   void kill_server();
   uint32_t open_lane(engine::LaneShape back = kTestShape);
-  // Checks that fate() of the first `count` calls agrees with what the server has seen and
-  // answered.
+  // Checks for calls 1 to `count` that their fates agree with the calls that the server has
+  // received and answered.
   void expect_true_fates(uint64_t count) const;
   void call(uint64_t first, uint64_t count, const std::function<size_t(uint64_t)>& bytes_of);
 
   std::unique_ptr<LinkNode> client_;
   pid_t server_ = -1;
-  std::atomic<uint64_t>* seen_ = nullptr;  // in memory that the server shares
+  std::atomic<uint64_t>* seen_ = nullptr;  // in memory that the server's process shares
 };
 
 }  // namespace hat

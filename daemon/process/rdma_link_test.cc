@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// daemon/process/rdma_link_test.cc: runs the suite on the loop fabric.
+// daemon/process/rdma_link_test.cc: runs the tests of rdma_link_conformance.h on the loop fabric.
 #include "daemon/process/rdma_link_conformance.h"
 #include "engine/fabric/loop/loop_fabric.h"
 

@@ -14,7 +14,8 @@
 namespace hat::service_manager {
 namespace {
 
-// sd_listen_fds_with_names(3) allocates the list and each of its names.
+// Returns the names in `list` and frees the list and each name, which sd_listen_fds_with_names(3)
+// has allocated.
 std::vector<std::string> take_names(char** list) {
   std::vector<std::string> names;
   for (char** name = list; name != nullptr && *name != nullptr; ++name) {
@@ -33,7 +34,8 @@ void tell(const std::string& assignments) { (void)sd_notify(0, assignments.c_str
 
 std::vector<daemon::InheritedSocket> inherited_sockets() {
   char** list = nullptr;
-  // The call marks the descriptors close-on-exec, and removes its variables from the environment.
+  // Also marks the descriptors close-on-exec, and removes the LISTEN_* variables from the
+  // environment.
   const int count = sd_listen_fds_with_names(1, &list);
   const std::vector<std::string> names = take_names(list);
   std::vector<daemon::InheritedSocket> sockets;
@@ -56,7 +58,7 @@ std::vector<daemon::InheritedSocket> inherited_sockets() {
 void tell_ready(const std::string& status) { tell("READY=1\nSTATUS=" + first_line(status)); }
 
 void tell_reloading() {
-  // A newer systemd uses the time to find the READY=1 that belongs to this message.
+  // systemd 253 and later use the time to find the READY=1 that belongs to this RELOADING=1.
   const auto now = std::chrono::steady_clock::now().time_since_epoch();
   const auto us = std::chrono::duration_cast<std::chrono::microseconds>(now).count();
   tell("RELOADING=1\nMONOTONIC_USEC=" + std::to_string(us) + "\nSTATUS=reading the manifests");

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // daemon/process/service_manager.h: notifies systemd of the daemon's state (sd_notify(3)), and
-// takes the sockets that systemd hands to the daemon (sd_listen_fds(3)).
+// takes the listening sockets that systemd passes to the daemon (sd_listen_fds(3)).
 //
-// Without a service manager, notifications do nothing and no sockets exist. No other file uses
-// libsystemd.
+// Without systemd, the notifications do nothing and inherited_sockets() returns none. Only this
+// file uses libsystemd.
 //
-// Thread   The main thread.
+// Thread   Only the main thread may call these functions.
 #pragma once
 
 #include <optional>
@@ -17,21 +17,21 @@
 
 namespace hat::service_manager {
 
-// Returns the listening sockets of the unit's socket units; a second call returns none. Closes and
-// logs descriptors of any other kind.
+// Returns the listening sockets that systemd passed; a second call returns none. Closes and logs
+// passed descriptors that are not listening sockets.
 std::vector<daemon::InheritedSocket> inherited_sockets();
 
-// Notifies systemd. `status` is a line for people, which `systemctl status` shows; only its first
-// line is sent.
+// Notifies systemd that the daemon is ready, reloads or stops. `status` is a text for people, which
+// `systemctl status` shows; only its first line is sent.
 void tell_ready(const std::string& status);  // at the start, and after tell_reloading()
 void tell_reloading();
 void tell_stopping(const std::string& status);
-// Makes `pid` the unit's main process. It must belong to the unit, and this process must be the
-// main process now.
+// Makes `pid` the main process of the systemd unit. This process must be the main process now, and
+// `pid` must belong to the unit.
 void tell_main_process(int pid);
 
-// Returns the longest time between two calls of tell_alive(); nothing if the service manager does
-// not expect any.
+// Returns the longest time that systemd allows between two calls of tell_alive(). Returns nothing
+// if systemd expects no such calls.
 std::optional<Duration> watchdog_time();
 void tell_alive();
 

@@ -19,7 +19,7 @@ namespace {
 using namespace std::chrono_literals;
 using testing::MatchesRegex;
 
-// Takes systemd's place: a datagram socket that NOTIFY_SOCKET names.
+// Plays systemd: a datagram socket to which NOTIFY_SOCKET points.
 class ServiceManager : public testing::Test {
  protected:
   void SetUp() override {
@@ -33,7 +33,8 @@ class ServiceManager : public testing::Test {
     unlink(path_.c_str());
   }
 
-  // Returns the next notification; sd_notify(3) returns only when it is here.
+  // Returns the next notification; empty if there is none. A notification has arrived when
+  // sd_notify(3) returns.
   std::string next() {
     std::array<char, 4096> text{};
     const ssize_t bytes = recv(fd_.get(), text.data(), text.size(), MSG_DONTWAIT);
@@ -72,7 +73,7 @@ TEST_F(ServiceManager, SaysHowLongItWaitsForSignsOfLife) {
   } cases[] = {{nullptr, own, std::nullopt},
                {"20000000", own, 20s},
                {"500000", own, 500ms},
-               {"20000000", "1", std::nullopt}};  // it watches another process
+               {"20000000", "1", std::nullopt}};  // WATCHDOG_PID names another process
   for (const auto& one : cases) {
     one.us == nullptr ? unsetenv("WATCHDOG_USEC") : setenv("WATCHDOG_USEC", one.us, 1);
     setenv("WATCHDOG_PID", one.pid.c_str(), 1);
@@ -80,17 +81,18 @@ TEST_F(ServiceManager, SaysHowLongItWaitsForSignsOfLife) {
   }
 }
 
-// --- Sockets that systemd hands over: at descriptors 3, 4 …, so in a process of their own ---
+// --- Sockets that systemd passes, at descriptors 3, 4 …: each test needs a process of its own ---
 
 int complain(const char* what) {
   std::fprintf(stderr, "service_manager_test: %s\n", what);
   return 1;
 }
 
-// Inherits a listening socket and the end of a pipe; returns the process's exit status.
+// Inherits a listening socket and one end of a pipe; returns the exit status of the test process.
 int inherits_two() {
   Descriptor listener(socket(AF_INET, SOCK_STREAM, 0));
-  if (listen(listener.get(), 1) != 0) return complain("listen() failed");  // at a port of its own
+  // Without bind(2), the kernel chooses the port.
+  if (listen(listener.get(), 1) != 0) return complain("listen() failed");
   int ends[2];
   if (pipe(ends) != 0) return complain("pipe() failed");
   constexpr int kOutOfTheWay = 20;
@@ -112,7 +114,7 @@ int inherits_two() {
   return 0;
 }
 
-// Gets an environment that describes another process's sockets; returns the process's exit status.
+// Gets the LISTEN_* variables of another process; returns the exit status of the test process.
 int inherits_nothing() {
   setenv("LISTEN_PID", "1", 1);
   setenv("LISTEN_FDS", "1", 1);

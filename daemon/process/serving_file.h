@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// daemon/process/serving_file.h: a file that exists while this process, and no other, serves the
-// node.
+// daemon/process/serving_file.h: a file that exists while this process, and not another process,
+// serves the node.
 #pragma once
 
 #include <string>
@@ -9,25 +9,27 @@
 
 namespace hat {
 
-// During a takeover two processes share the node's addresses (docs/upgrade.md), and either may
-// answer a health check. The file of one process shows whether that process serves.
+// During a takeover two processes share the node's addresses (docs/upgrade.md), and either can
+// answer a health check. Each process has a file of its own, which shows whether that process
+// serves.
 //
-// Thread   The main thread.
+// Thread   Only the main thread uses this class.
 class ServingFile {
  public:
-  // Removes the file that a dead process left at `path`. If `path` is empty, all calls do nothing.
+  // Removes the file at `path` if a dead process left it. If `path` is empty, show() and hide() do
+  // nothing.
   explicit ServingFile(std::string path);
   ~ServingFile() { hide(); }
 
   ServingFile(const ServingFile&) = delete;
   ServingFile& operator=(const ServingFile&) = delete;
 
-  void show();  // only logs an error, because calls matter more than the file
+  void show();  // only logs an error: serving calls matters more than the file
   void hide();
 
  private:
   const std::string path_;
-  Descriptor file_;  // locked while this process serves: no other removes it
+  Descriptor file_;  // locked while this process serves, so that no other process removes it
 };
 
 }  // namespace hat

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// daemon/process/verbs_rdma_link_test.cc: runs the suite between the lab's two Soft-RoCE devices,
-// and tests faults that only a network has: a link that goes down, and lost packets.
+// daemon/process/verbs_rdma_link_test.cc: runs the tests of rdma_link_conformance.h between the
+// lab's two Soft-RoCE devices, and adds faults that only a network has: a network link that goes
+// down, and lost packets.
 #include <cstdlib>
 #include <string>
 
@@ -22,7 +23,7 @@ INSTANTIATE_TEST_SUITE_P(Verbs, RdmaLink, testing::Values(&open_device));
 
 class LabFaults : public RdmaLink {
  protected:
-  LabFaults() { start(kArena, std::chrono::minutes(5)); }  // no lane is closed as idle
+  LabFaults() { start(kArena, std::chrono::minutes(5)); }  // 5 min: no lane is closed as idle
   ~LabFaults() override {
     run("ip link set v2 up; ! tc qdisc show dev v1 | grep -q netem || "
         "tc qdisc del dev v1 root");
@@ -51,7 +52,7 @@ TEST_P(LabFaults, ALinkThatGoesDownUnderLoadIsNoticedAndALaneComesBackWithIt) {
   run("ip link set v2 up");
   client_->answers.clear();
   client_->calls.clear();
-  // The devices may need a moment to reach each other again.
+  // Tries several times: the devices can need a moment until they reach each other again.
   for (int tries = 0; tries < 10; ++tries) {
     if (client_->lane_up == open_lane()) break;
   }

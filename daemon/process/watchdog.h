@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// daemon/process/watchdog.h: reports that the daemon is alive only if each of its event loops has
-// run an iteration since the last report. So the slowest loop sets the pace, and a loop that hangs
-// ends the reports.
+// daemon/process/watchdog.h: reports that the daemon is alive each time after every event loop has
+// run an iteration since the last report. A loop that hangs ends the reports.
 //
-// Thread   The thread that calls look(), which also calls `iterations` and `wake`.
+// Thread   One thread calls check(), which calls `iterations` and `wake` of every loop.
 #pragma once
 
 #include <cstdint>
@@ -15,14 +14,14 @@ namespace hat {
 class Watchdog {
  public:
   struct Loop {
-    std::function<uint64_t()> iterations;  // iterations so far
-    std::function<void()> wake;            // makes the loop iterate soon, even if it is idle
+    std::function<uint64_t()> iterations;  // returns the number of iterations so far
+    std::function<void()> wake;  // makes the loop run an iteration soon, even if it is idle
   };
 
   Watchdog(std::vector<Loop> loops, std::function<void()> say_alive);
 
-  // Reports that the daemon is alive if every loop has run an iteration. Must be called several
-  // times within the time after which the service manager takes silence for death.
+  // Reports that the daemon is alive if every loop has run an iteration since the last report. Must
+  // be called several times within systemd's watchdog time.
   void check();
 
  private:

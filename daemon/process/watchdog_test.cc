@@ -6,7 +6,7 @@
 namespace hat {
 namespace {
 
-// Fake loops, whose iterations the test sets, and the watchdog's calls.
+// Loops whose iterations the test sets; counts the calls that the watchdog makes.
 struct Loops {
   explicit Loops(size_t count) : iterations(count), wakes(count) {}
   Watchdog watchdog() {
@@ -28,9 +28,9 @@ TEST(Watchdog, IsFedByTheSlowestLoop) {
     std::vector<uint64_t> iterations;
     int signs_of_life;
   } checks[] = {
-      {{0, 0, 0}, 0},     {{9, 9, 0}, 0},    // the third hangs, however often the others run
-      {{99, 99, 1}, 1},   {{99, 99, 1}, 1},  // no loop has run since
-      {{100, 100, 2}, 2},                    // one iteration is enough
+      {{0, 0, 0}, 0},     {{9, 9, 0}, 0},    // the third loop hangs, however often the others run
+      {{99, 99, 1}, 1},   {{99, 99, 1}, 1},  // no loop has run since the report
+      {{100, 100, 2}, 2},                    // one iteration of each loop is enough
       {{100, 101, 3}, 2}, {{101, 101, 3}, 3},
   };
   for (const auto& check : checks) {

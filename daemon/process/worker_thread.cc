@@ -40,7 +40,7 @@ void WorkerThread::start_accepting(const std::vector<ListenSocket>& endpoints,
 }
 
 void WorkerThread::give(TakenConnection connection) {
-  // Posted work must be copyable.
+  // std::function, which post() takes, must be copyable; a TakenConnection is not.
   const auto given = std::make_shared<TakenConnection>(std::move(connection));
   reactor_.post([this, given] {
     const auto accept = [&](StreamEvents& events) {
@@ -63,7 +63,7 @@ WorkerThread::~WorkerThread() {
 void WorkerThread::start() {
   thread_ = std::thread([this] {
     const auto nice = worker_->node().worker_nice;
-    if (nice && setpriority(PRIO_PROCESS, 0, *nice) != 0) {  // 0: this thread
+    if (nice && setpriority(PRIO_PROCESS, 0, *nice) != 0) {  // id 0 is the calling thread
       PLOG(WARNING) << "worker_nice: " << *nice
                     << " was refused; values below 0 require CAP_SYS_NICE";
     }

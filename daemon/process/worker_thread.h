@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// daemon/process/worker_thread.h: a worker on a thread of its own, and the main thread's access to
-// it.
+// daemon/process/worker_thread.h: runs a worker on its own thread, and gives the main thread access
+// to the worker.
 //
-// Thread   The main thread; a question of ask() runs on the worker's thread.
+// Thread   Only the main thread uses this class; ask() runs its question on the worker's thread.
 #pragma once
 
 #include <chrono>
@@ -22,30 +22,32 @@ namespace hat {
 
 class WorkerThread {
  public:
-  // Opens the worker's fabric; rdma() describes the result.
+  // Opens the worker's fabric; rdma() describes the result. Returns an error if the fabric cannot
+  // be opened.
   static Result<std::unique_ptr<WorkerThread>> open(const FabricConfig& fabric);
-  ~WorkerThread();  // stops the worker; calls in flight are cut
+  ~WorkerThread();  // stops the worker and cuts off its calls in flight
 
   const OpenedRdma& rdma() const { return rdma_; }
-  // Creates the worker. `tls` secures its links; null means links without TLS.
+  // Creates the worker. `tls` secures its links; null means that links do not use TLS.
   void make_worker(Worker::Setup setup, std::shared_ptr<const TlsContext> tls);
-  // Sets the TLS context of links that are made from now on. Requires that make_worker() got one.
+  // Sets the TLS context of links that are made from now on. Requires that make_worker() got a TLS
+  // context.
   void set_tls(std::shared_ptr<const TlsContext> tls);
   void start();
-  // Accepts connections on these sockets, which must stay open meanwhile.
+  // Accepts connections on `endpoints` and `link`, which must stay open until stop_accepting().
   void start_accepting(const std::vector<ListenSocket>& endpoints,
                        const std::optional<ListenSocket>& link);
-  // Hands the worker a connection that another process accepted.
+  // Hands a connection that another process accepted to the worker.
   void give(TakenConnection connection);
-  // Makes the event loop run an iteration soon, even if nothing happens.
+  // Makes the worker's event loop run an iteration soon, even if it is idle.
   void wake() {
     reactor_.post([] {});
   }
-  // Stops accepting. Returns true if the listening sockets may be closed now, and false if the
-  // worker's event loop does not respond.
+  // Stops accepting connections. Returns true if the caller may close the listening sockets now;
+  // returns false if the worker's event loop does not respond.
   bool stop_accepting();
 
-  // Runs `question` on the worker's thread, and returns its answer; returns nothing if the worker's
+  // Runs `question` on the worker's thread and returns its answer. Returns nothing if the worker's
   // event loop does not respond within `patience`.
   template <class Question>
   auto ask(Question question, std::chrono::milliseconds patience = std::chrono::seconds(2))
@@ -74,7 +76,7 @@ class WorkerThread {
   WorkerThread() = default;
 
   LibeventReactor reactor_;
-  // Declared before worker_, so that it polls before the worker in each iteration: the worker then
+  // Declared before worker_ so that in each iteration the RDMA host polls first: the worker then
   // answers in the same iteration.
   OpenedRdma rdma_;
   std::unique_ptr<TlsSeal> seal_;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// daemon/reactor/fake_ring_side.h: the other side of a ring, driven by a fuzz input, which keeps or
-// breaks the ring's rules.
+// daemon/reactor/fake_ring_side.h: plays, in ring_fuzz.cc, the application's end of a shared-memory
+// ring: a fuzz input decides whether this end keeps or breaks the ring's rules.
 #pragma once
 
 #include <fcntl.h>
@@ -29,7 +29,8 @@ inline void require(bool holds, const char* what) {
   std::abort();
 }
 
-// Returns byte number n of either direction, as a side that keeps the rules sends it.
+// Returns byte number `n` of the data that a side sends while it keeps the rules; it is the same in
+// both directions.
 inline std::byte pattern(uint64_t n) { return static_cast<std::byte>(n * 7 + (n >> 8)); }
 
 using hatrpc::ring::Control;
@@ -45,7 +46,7 @@ using hatrpc::ring::other;
 using hatrpc::ring::Side;
 using hatrpc::ring::valid_ring_bytes;
 
-// The other side. It maps the memory once: no rule makes it map the rings twice in a row.
+// The end of a ring connection that a fuzz input drives. It maps the shared memory at most once.
 class Rogue {
  public:
   Rogue(FuzzInput& input, Side side, int socket) : input_(input), side_(side), socket_(socket) {}
@@ -81,8 +82,8 @@ class Rogue {
     send_in_pieces(reinterpret_cast<const char*>(&mine), sizeof mine, come_along);
   }
 
-  // Maps the memory that arrives with the acceptor's greeting, if this side is a connector and the
-  // greeting has arrived.
+  // Maps the memory that arrives with the acceptor's greeting. Does nothing if this side is not a
+  // connector, or if the greeting has not arrived.
   void take_memory() {
     if (side_ != Side::kConnector || mapped() || socket_ < 0) return;
     Greeting theirs{};
@@ -102,7 +103,7 @@ class Rogue {
     map(theirs.ring_bytes);
   }
 
-  // --- Keeping the rules ---
+  // --- Operations that keep the ring's rules ---
 
   void send_bytes(size_t wanted) {
     if (!kept_rules() || ended_) return;
@@ -138,7 +139,7 @@ class Rogue {
     if (mapped()) lines(side_).waits.fetch_or(input_.next() % 4);
   }
 
-  // --- Breaking the rules ---
+  // --- Operations that break the ring's rules ---
 
   void store_anything() {
     if (!mapped()) return;
@@ -173,12 +174,12 @@ class Rogue {
     if (socket_ >= 0) send_with("bell", 4, std::vector<int>(1 + input_.next() % 8, baggage()));
   }
   void drain() {
-    if (!mapped()) return;  // it would read the greeting
+    if (!mapped()) return;  // otherwise this would read the greeting
     std::array<char, 64> bells;
     while (recv(socket_, bells.data(), bells.size(), MSG_DONTWAIT) > 0 && input_.next() != 0) {
     }
   }
-  // Removes pages, which then read as zeros: no access may fault.
+  // Removes pages of the shared memory. They then read as zeros; access to them must not fault.
   void punch_hole() {
     if (!mapped()) return;
     kept_rules_ = false;
@@ -201,8 +202,8 @@ class Rogue {
   }
   static uint64_t peek(const std::atomic<uint64_t>& word) { return word.load(); }
 
-  // Returns an unexpected descriptor to pass: this side's own end of the socket. The receiver must
-  // not keep it open.
+  // Returns a descriptor that the receiver does not expect: this side's own end of the socket. The
+  // receiver must close its copy.
   int baggage() { return socket_; }
 
   int make_memory(uint8_t lies) {

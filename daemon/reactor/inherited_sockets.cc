@@ -7,7 +7,8 @@
 namespace hat::daemon {
 namespace {
 
-// To the kernel, an "shm:" address is a unix socket; nothing shows that the socket serves rings.
+// Returns `address` as the kernel reports it: the kernel sees a unix socket in an "shm:" address,
+// and does not know that the socket serves rings.
 std::string as_bound(const std::string& address) {
   return address.starts_with("shm:") ? "unix:" + address.substr(4) : address;
 }

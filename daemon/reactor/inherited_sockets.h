@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// daemon/reactor/inherited_sockets.h: listening sockets that existed before this process: systemd
-// or the daemon that this process takes over from passes them on.
+// daemon/reactor/inherited_sockets.h: listening sockets that existed before this process, and that
+// systemd or the daemon's predecessor in a takeover passed to it.
 //
-// The code that opens the listeners takes the sockets whose addresses the configuration names. The
-// destructor closes the sockets that were not taken.
+// The code that opens listeners takes the sockets whose addresses the configuration names. The
+// destructor of InheritedSockets closes the sockets that nobody took.
 //
-// Thread   The main thread, during start-up.
+// Thread   Only the main thread uses this class, during start-up.
 #pragma once
 
 #include <optional>
@@ -17,8 +17,9 @@
 namespace hat::daemon {
 
 struct InheritedSocket {
-  std::string name;     // as the giver calls it: systemd's FileDescriptorName=
-  std::string address;  // as to_string() writes it, with a numeric host: "tcp:127.0.0.1:9090"
+  std::string name;  // the name that the passing process gave it; from systemd: FileDescriptorName=
+  std::string address;  // in the form of to_string(Address), with a numeric host:
+                        // "tcp:127.0.0.1:9090"
   Descriptor fd;
 };
 
@@ -27,9 +28,9 @@ class InheritedSockets {
   InheritedSockets() = default;
   explicit InheritedSockets(std::vector<InheritedSocket> sockets) : sockets_(std::move(sockets)) {}
 
-  // Removes and returns the socket that is bound to `address`; returns nothing if there is none.
-  // The kernel knows all unix sockets as "unix:", so "shm:/run/hatrpcd/kv.ring" also finds
-  // "unix:/run/hatrpcd/kv.ring".
+  // Removes and returns the socket that is bound to `address`; returns nothing if there is none. An
+  // address "shm:PATH" also finds a socket "unix:PATH", because a listening socket for rings is a
+  // unix socket to the kernel.
   std::optional<Descriptor> take(const std::string& address);
   void add(InheritedSockets more);
   // Returns "ADDRESS (NAME)" for each socket that was not taken.

@@ -42,13 +42,14 @@ class KernelListener final : public Listener {
     reactor_.note_event();
     Descriptor socket(accept4(fd_, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
     if (socket.get() < 0) {
-      // When descriptors are used up, accepting again at once would only spin.
+      // If the process has no descriptors left, accept4() would fail again at once, and the loop
+      // would spin.
       if (accept_must_pause(errno)) {
         const timeval pause{0, std::chrono::microseconds(kAcceptPause).count()};
         event_del(&event_);
         evtimer_add(&pause_, &pause);
       }
-      return;  // otherwise another worker took it, or the client has left
+      return;  // for other errors: another worker took the connection, or the client left
     }
     switch (address_.kind) {
       case Address::Kind::kTcp:

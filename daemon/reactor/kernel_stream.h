@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// daemon/reactor/kernel_stream.h: a LibeventReactor's streams over kernel sockets.
+// daemon/reactor/kernel_stream.h: the ByteStream of a LibeventReactor over a kernel socket.
 #pragma once
 
 #include <event2/event.h>
@@ -49,7 +49,7 @@ class KernelStream final : public ByteStream {
   int error_;
   bool connecting_;
   bool again_ = false;
-  bool acknowledges_ = true;  // until TCP_QUICKACK fails, as it does on unix sockets
+  bool acknowledges_ = true;  // becomes false when setting TCP_QUICKACK fails, as on unix sockets
   event read_event_;
   event write_event_;
 };

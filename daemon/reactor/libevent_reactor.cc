@@ -12,12 +12,12 @@
 namespace hat {
 namespace {
 
-// Without EVLOOP_ONCE, EVLOOP_NONBLOCK would continue until nothing is ready, which under load
-// never happens.
+// EVLOOP_ONCE is needed: with EVLOOP_NONBLOCK alone, event_base_loop() returns only when no event
+// is ready, which never happens under load.
 constexpr int kPoll = EVLOOP_ONCE | EVLOOP_NONBLOCK;
 constexpr int kSleep = EVLOOP_ONCE;
 
-// A ring without traffic for this time is not polled in each iteration any more.
+// The reactor stops polling a ring in each iteration after this time without traffic on the ring.
 constexpr Duration kHotTime = std::chrono::milliseconds(2);
 
 }  // namespace
@@ -71,9 +71,9 @@ class KernelWatch final : public Watch {
 
 LibeventReactor::LibeventReactor() {
   Owned<event_config, event_config_free> config(event_config_new());
-  // Only one thread uses the base, so it needs no lock. EVENT_BASE_FLAG_EPOLL_USE_CHANGELIST is not
-  // set: with it, libevent removes a descriptor from epoll after the descriptor's close, when
-  // another thread may already use its number.
+  // Only one thread uses the event base, so it needs no lock. EVENT_BASE_FLAG_EPOLL_USE_CHANGELIST
+  // must not be set: with it, libevent removes a descriptor from epoll only after close(2), when
+  // another thread may already use the descriptor's number.
   event_config_set_flag(config.get(), EVENT_BASE_FLAG_NOLOCK);
   base_.reset(event_base_new_with_config(config.get()));
   CHECK(base_) << "libevent cannot create an event base: out of memory or descriptors";
@@ -98,7 +98,8 @@ void LibeventReactor::run() {
 void LibeventReactor::iterate() {
   assert_in_loop();
   end_iteration();
-  // Asks every handler, even after one has refused: a handler that agrees also arms its wake-up.
+  // Every handler is asked, even after one has refused to sleep: may_sleep() also arms a handler's
+  // wake-up.
   bool spin = spin_policy_.polls_again(now());
   if (!spin) {
     for (IterationEvents* events : iteration_events_) spin |= !events->may_sleep();
@@ -113,9 +114,9 @@ void LibeventReactor::iterate() {
   if (spin && !had_events_) yield();
 }
 
-// Returns true if this iteration polls the sockets. Polling sockets is a system call, and polling
-// rings is not. So when recent data has arrived only over rings and lanes, sockets are polled less
-// often.
+// Returns true if this iteration polls the sockets. A poll of the sockets costs a system call, and
+// a poll of the rings does not. After 64 polls without a socket event while rings are hot, only
+// every eighth iteration polls the sockets.
 bool LibeventReactor::asks_kernel() {
   constexpr uint32_t kQuietPolls = 64;
   constexpr uint32_t kPollsPerAsk = 8;
@@ -130,11 +131,11 @@ void LibeventReactor::yield() {
 }
 
 void LibeventReactor::wait(int flags) {
-  // Reads the clock again for the events: a server may answer within the iteration that sent the
-  // request, and that call must not count as taking no time.
+  // Reads the clock again for the events that follow. A server can answer within the iteration that
+  // sent the request, and with the old clock value such a call would take no time.
   now_is_fresh_ = false;
   // The events are activated here and not in KernelStream::read_again(): libevent would deliver
-  // them in the poll that is in progress.
+  // them in the poll that is in progress, and not in a later iteration.
   for (KernelStream* stream : read_again_) stream->activate_again();
   read_again_.clear();
   if (event_base_loop(base_.get(), flags) < 0) LOG(FATAL) << "libevent's loop failed";
@@ -142,13 +143,14 @@ void LibeventReactor::wait(int flags) {
 }
 
 void LibeventReactor::poll_rings() {
-  // A callback may destroy any of these streams, or make other rings hot; the loop polls those too.
+  // A callback can destroy any of these streams, or append hot rings; the loop also polls appended
+  // rings.
   for (size_t i = 0; i < hot_rings_.size(); ++i) {
     RingStream* stream = hot_rings_[i];
     if (!stream->has_news()) continue;
     if (!std::exchange(had_events_, true)) now_is_fresh_ = false;
     stream->tell();
-    // If an entry is gone, the later ones have moved up.
+    // If a callback removed an entry of hot_rings_, the later entries have moved up by one.
     if (i < hot_rings_.size() && hot_rings_[i] != stream) --i;
   }
   constexpr uint32_t kPollsPerAgeing = 256;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// daemon/reactor/libevent_reactor.h: the reactor over kernel sockets, by libevent, and over rings
-// of shared memory, which it polls while it is awake.
+// daemon/reactor/libevent_reactor.h: the event loop of a worker. It waits on kernel sockets with
+// libevent, and polls shared-memory rings while it is awake.
 //
-// Thread   One thread creates, runs and destroys it; any thread may call post() and stop().
+// Thread   One thread creates, runs and destroys the reactor; any thread may call post() and
+//          stop().
 #pragma once
 
 #include <event2/event.h>
@@ -29,25 +30,25 @@ class LibeventReactor final : public Reactor {
   LibeventReactor();
   ~LibeventReactor() override;
 
-  // Runs event-loop iterations until stop(); runs all work that was posted before stop().
+  // Runs event-loop iterations until stop() is called. Also runs all work posted before stop().
   void run();
-  void iterate();  // one iteration, which may sleep
+  void iterate();  // runs one iteration, which can sleep
   void stop();
   // Runs `work` on the reactor's thread, in a later iteration.
   void post(std::function<void()> work);
 
-  // Lets the kernel probe TCP connections that are made or accepted from now on, after `silence`
-  // without traffic; 0 means never. The kernel closes a connection after three unanswered probes,
-  // 10 s apart.
+  // Enables TCP keepalive on connections that are made or accepted from now on: the kernel sends
+  // the first probe after `silence` without traffic, and closes a connection after three unanswered
+  // probes, 10 s apart. 0 disables keepalive.
   void probe_tcp_after(std::chrono::seconds silence) { probe_tcp_after_ = silence; }
 
-  // Accepts connections on a socket on which other reactors may listen too, and reports them to
-  // `events`.
+  // Accepts connections on `socket` and reports them to `events`. Other reactors can listen on the
+  // same socket.
   std::unique_ptr<Listener> listen(const ListenSocket& socket, ListenerEvents& events);
 
   // Continues a connection that another process had accepted, with the descriptors that
-  // ByteStream::descriptors() returned there. Makes a stream over a socket if `memory` is empty,
-  // else over rings.
+  // ByteStream::descriptors() returned in that process. Creates a stream over a socket if `memory`
+  // is empty, and over rings otherwise.
   std::unique_ptr<ByteStream> resume_accepted(Descriptor socket, hatrpc::ring::Memory memory,
                                               StreamEvents& events);
 
@@ -80,8 +81,9 @@ class LibeventReactor final : public Reactor {
   Owned<event_base, event_base_free> base_;
   mutable TimePoint now_{};
   mutable bool now_is_fresh_ = false;
-  bool had_events_ = false;   // in this iteration
-  uint32_t quiet_polls_ = 0;  // spinning iterations since a socket had an event
+  bool had_events_ = false;   // an event was handled in this iteration
+  uint32_t quiet_polls_ = 0;  // iterations that polled instead of sleeping, since a socket last had
+                              // an event
   hatrpc::ring::SpinPolicy spin_policy_;
   std::vector<IterationEvents*> iteration_events_;
   std::vector<KernelStream*> read_again_;

@@ -18,7 +18,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// Echoes all that it reads, and closes the stream at its end.
+// Writes back the bytes that it reads, and closes the stream at its end.
 struct Echo final : StreamEvents {
   void on_readable() override {
     std::array<std::byte, 64> buffer;
@@ -97,7 +97,7 @@ TEST(LibeventReactor, CarriesBytesAndHalfCloseOverTcpAndUnix) {
   EXPECT_NE(access(path.c_str(), F_OK), 0) << "the socket's path was left behind";
 }
 
-// Asks for another on_readable() instead of reading, and stops the reactor at the third.
+// Calls read_again() instead of reading, and stops the reactor at the third on_readable().
 struct Hesitant final : StreamEvents {
   explicit Hesitant(LibeventReactor& its_reactor) : reactor(its_reactor) {}
   void on_writable() override {
@@ -119,7 +119,7 @@ struct Hesitant final : StreamEvents {
   int turns = 0;
 };
 
-// A host that has vanished sends nothing: only a probe shows that its connection is dead.
+// The host of a silent connection may have vanished; only a keepalive probe of the kernel shows it.
 TEST(LibeventReactor, HasTheKernelProbeSilentTcpConnections) {
   for (const int seconds : {0, 90}) {
     LibeventReactor reactor;
@@ -128,10 +128,10 @@ TEST(LibeventReactor, HasTheKernelProbeSilentTcpConnections) {
     ASSERT_TRUE(socket) << socket.error().message;
     EchoListener echo;
     const auto listener = reactor.listen(*socket, echo);
-    Echo caller;  // sends nothing either
+    Echo caller;  // Echo sends only what it receives, so this connection is silent
     caller.stream = reactor.connect(socket->address(), caller);
     while (!echo.echo.stream) reactor.iterate();
-    caller.stream->read({});  // notices that it is connected
+    caller.stream->read({});  // makes the stream notice that it is connected
     for (ByteStream* stream : {caller.stream.get(), echo.echo.stream.get()}) {
       const auto descriptors = stream->descriptors();
       ASSERT_EQ(descriptors.size(), 1u);
@@ -216,7 +216,8 @@ TEST(LibeventReactor, ReadsTheClockAgainForWhatComesLaterInATurn) {
   EXPECT_GE(later - first, 2ms);
 }
 
-// Does what a successor does in a takeover; the application sees one uninterrupted connection.
+// Continues a ring connection in a second reactor, as the successor does in a takeover. The
+// application must see one uninterrupted connection.
 TEST(LibeventReactor, GoesOnWithRingsThatAnotherHad) {
   constexpr int kPatienceMs = 20'000;
   const std::string path = testing::TempDir() + "resume-" + std::to_string(getpid()) + ".ring";

@@ -42,7 +42,7 @@ std::unexpected<Error> failed(const Address& address, const char* what) {
               to_string(address) + ": " + what + ": " + std::strerror(errno) + advice);
 }
 
-constexpr auto kNoGroup = static_cast<gid_t>(-1);  // chown(2) then changes no group
+constexpr auto kNoGroup = static_cast<gid_t>(-1);  // chown(2) keeps the group if it gets this value
 
 Result<gid_t> group_of(const Address& address, const std::string& group) {
   if (group.empty()) return kNoGroup;
@@ -54,8 +54,8 @@ Result<gid_t> group_of(const Address& address, const std::string& group) {
 
 Result<void> set_owner(const Address& address, uint32_t mode, const std::string& group) {
   HAT_TRY(const gid_t id, group_of(address, group));
-  // Works on a descriptor: a process that may write to the folder could replace the path by a link
-  // to another file in the meantime.
+  // Uses a descriptor and not the path: a process that may write to the directory could replace the
+  // path by a link to another file between two calls.
   const Descriptor file(open(address.path.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
   struct stat info {};
   if (file.get() < 0 || fstat(file.get(), &info) != 0)
@@ -94,7 +94,7 @@ Result<ListenSocket> ListenSocket::open(const Address& address, uint32_t mode,
   ListenSocket result(Descriptor(fd), address);
   const int on = 1;
   setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
-  if (unix_socket) refuse_descriptors(fd);       // accepted sockets inherit this
+  if (unix_socket) refuse_descriptors(fd);       // accepted sockets inherit this setting
   std::optional<hatrpc::ring::PathClaim> claim;  // held until the socket listens
   if (unix_socket) claim.emplace(address.path.c_str(), type);
   if (bind(fd, reinterpret_cast<const sockaddr*>(&where.storage), where.length) != 0) {
@@ -126,7 +126,8 @@ Result<ListenSocket> ListenSocket::adopt(Descriptor fd, const Address& address) 
 Result<ListenSocket> ListenSocket::adopt_or_open(daemon::InheritedSockets& inherited,
                                                  const Address& address, uint32_t mode,
                                                  const std::string& group, int type) {
-  // The configuration may name the host; an inherited socket's address is numeric.
+  // Resolves `address`: the configuration may give a host name, and an inherited socket's address
+  // is numeric.
   HAT_TRY(const SocketAddress where, resolve(address, true));
   auto fd = inherited.take(to_string(to_address(where)));
   if (!fd) return open(address, mode, group, type);

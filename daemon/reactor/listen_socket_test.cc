@@ -14,13 +14,13 @@ namespace {
 using daemon::InheritedSocket;
 using daemon::InheritedSockets;
 
-// Returns the inode of a descriptor's socket, which identifies the socket.
+// Returns the inode of the socket `fd`; two descriptors of the same socket have the same inode.
 ino_t identity(int fd) {
   struct stat info {};
   return fstat(fd, &info) == 0 ? info.st_ino : 0;
 }
 
-// Binds and listens as a service manager does, with a blocking socket.
+// Binds and listens as systemd does for a socket unit, with a blocking socket.
 Descriptor listener_of_somebody(const std::string& text) {
   const auto where = resolve(*parse_address(text), true);
   Descriptor fd(socket(where->storage.ss_family, SOCK_STREAM, 0));

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// daemon/reactor/ring_fuzz.cc: feeds ring streams with other sides that do anything at all in their
-// greeting, on their socket and in the shared memory; the streams must stay within bounds and leave
-// no descriptor open.
+// daemon/reactor/ring_fuzz.cc: connects each RingStream with a fake other side (class Rogue), which
+// a fuzz input makes break the rules in its greeting, on its socket and in the shared memory. The
+// streams must access no memory outside of the ring and leave no descriptor open.
 //
 // Input    One byte chooses the number of connections, their sides and their greetings. Steps
-//          follow: each has bytes that choose a connection, an actor and an operation, and then the
-//          operation's arguments. While another side keeps the rules (kept_rules()), the bytes that
-//          it sends must arrive, and on_readable() must be called for them.
+//          follow: each has bytes that choose a connection, an actor (the stream or its other side)
+//          and an operation, and then the operation's arguments. While the other side keeps the
+//          rules (kept_rules()), the bytes that it sends must arrive, and the stream must call
+//          on_readable() for them.
 #include <fcntl.h>
 #include <glog/logging.h>
 #include <sys/socket.h>
@@ -25,8 +26,8 @@ namespace {
 
 constexpr size_t kStepsMax = 400;
 constexpr int kIterationsMax = 20'000;
-constexpr uint8_t kOnlyReads = 1;     // an argument of Connection::behave()
-constexpr size_t kPieceMax = 70'000;  // more than the smallest ring holds
+constexpr uint8_t kOnlyReads = 1;     // for Connection::behave(): each event only reads
+constexpr size_t kPieceMax = 70'000;  // bytes; more than the smallest ring holds
 
 size_t open_descriptors() {
   size_t count = 0;
@@ -34,7 +35,7 @@ size_t open_descriptors() {
   return count;
 }
 
-// One stream and its other side.
+// A RingStream under test and the fake other side of its ring.
 class Connection final : public StreamEvents {
  public:
   Connection(FuzzInput& input, LibeventReactor& reactor, Side rogue_side) {
@@ -82,7 +83,7 @@ class Connection final : public StreamEvents {
 
   IoResult::Kind read(size_t bytes) {
     if (!stream_ || bytes == 0) return IoResult::Kind::kWouldBlock;
-    std::vector<std::byte> space(bytes);  // the exact size: AddressSanitizer sees an overrun
+    std::vector<std::byte> space(bytes);  // exact, so that AddressSanitizer detects an overrun
     const IoResult result = stream_->read(space);
     note_error(result, ECONNRESET, true);
     saw_end_ |= result.kind == IoResult::Kind::kEnd || result.kind == IoResult::Kind::kError;
@@ -114,7 +115,8 @@ class Connection final : public StreamEvents {
     return result.kind;
   }
 
-  // Reads bytes in place, and then takes them, or borrows them until give_back().
+  // Reads up to `bytes` bytes in place. Then takes them, or borrows them until give_back() if
+  // `borrows`.
   void read_in_place(size_t bytes, bool borrows) {
     if (!stream_) return;
     const std::span<const std::byte> there = stream_->peek();
@@ -124,7 +126,8 @@ class Connection final : public StreamEvents {
     require(memory_ != nullptr && memory_->data() <= there.data() &&
                 there.data() + there.size() <= memory_->data() + memory_->size(),
             "it shows more than its memory");
-    for (size_t i = 0; i < bytes; ++i) sum_ += static_cast<unsigned>(there[i]);  // must be mapped
+    // A read of memory that is not mapped faults.
+    for (size_t i = 0; i < bytes; ++i) sum_ += static_cast<unsigned>(there[i]);
     if (rogue_->kept_rules()) require(there[0] == pattern(read_), "it shows what was not sent");
     read_ += bytes;
     if (!borrows) return stream_->take(bytes);
@@ -140,20 +143,21 @@ class Connection final : public StreamEvents {
     if (memory_ != nullptr) sum_ += static_cast<unsigned>(memory_->back());
   }
 
-  // Checks that there is nothing to read if two iterations have not called on_readable().
+  // Checks that there is nothing to read if two iterations did not call on_readable().
   template <class Iterate>
   void check_told(Iterate iterate) {
     if (!stream_) return;
     want_write(false);
     want_read(true);
     const size_t told = told_data_;
-    iterate();  // may find that the rules are broken, which the next one reports
+    iterate();  // can find a broken rule, which only the next iteration reports
     iterate();
     if (!stream_ || !reading_ || told_data_ != told) return;
     require(read(1) == IoResult::Kind::kWouldBlock, "something came, and nobody was told");
   }
 
-  // Checks that bytes of a side that keeps the rules are reported, whether or not the ring was hot.
+  // Checks that the stream reports bytes of a side that keeps the rules, whether the ring was hot
+  // or cold.
   template <class Iterate>
   void check_heard(Iterate iterate) {
     if (!stream_ || !reading_ || writing_ || !rogue_->kept_rules() || rogue_->ended()) return;
@@ -161,12 +165,13 @@ class Connection final : public StreamEvents {
     const size_t told = told_data_;
     // While rings are hot, the reactor polls the sockets only on every eighth iteration.
     for (int i = 0; i < 9; ++i) iterate();
-    // An event of the other connection may have ended this one.
+    // An event of the other connection can have destroyed this connection's stream.
     require(!stream_ || told_data_ != told, "a bell was rung, and not heard");
   }
 
  private:
-  // `of_one_direction` is the error after which the other direction still works.
+  // Checks a result of read() (`reads`) or write(). After the error `of_one_direction`, the other
+  // direction still works; after any other error, every call must fail.
   void note_error(const IoResult& result, int of_one_direction, bool reads) {
     const bool failed = result.kind == IoResult::Kind::kError;
     require(!dead_ || failed, "it lives again after an error");
@@ -247,7 +252,8 @@ class Run {
   }
 
  private:
-  // Runs one iteration. Without posted work, the reactor would sleep for ever if no event is due.
+  // Runs one iteration. The posted work keeps the reactor from sleeping for ever if no event is
+  // due.
   void iterate() {
     reactor_.post([] {});
     reactor_.iterate();
@@ -343,8 +349,8 @@ class Run {
       connection->behave(kOnlyReads);
       connection->want_write(false);
       connection->want_read(true);
-      // The stream first reads the doorbells, a few at a time, then the bytes in the ring, then the
-      // end.
+      // Needs many iterations: the stream first reads a few doorbells per iteration, then the bytes
+      // in the ring, then the end.
       for (int i = 0; i < kIterationsMax && connection->lives(); ++i) iterate();
       require(!connection->lives(), "the other side has gone, and the stream has no end");
     }
@@ -359,7 +365,7 @@ class Run {
 }  // namespace hat
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  FLAGS_minloglevel = google::GLOG_FATAL;  // the streams would log every violation
+  FLAGS_minloglevel = google::GLOG_FATAL;  // otherwise the streams would log every violation
   const size_t before = hat::open_descriptors();
   hat::Run(data, size).all();
   hat::require(hat::open_descriptors() == before, "descriptors are left");

@@ -15,7 +15,7 @@ namespace hat {
 
 namespace ring = hatrpc::ring;
 
-// The largest ring that the daemon accepts, whatever size an application wishes for, because the
+// The largest ring, in bytes, that the daemon accepts. An application may wish for more, but the
 // daemon maps the ring's pages too.
 constexpr uint64_t kRingBytesMax = 4 * 1024 * 1024;
 
@@ -33,11 +33,12 @@ RingStream::RingStream(LibeventReactor& reactor, Descriptor socket, ring::Memory
     : reactor_(reactor), events_(events), side_(side) {
   event_assign(&event_, reactor.base_.get(), socket.get(), EV_READ | EV_PERSIST, on_event, this);
   channel_.emplace(socket.release(), std::move(memory), side_);
-  // The counters in shared memory count only within the ring's bounds, as always.
+  // Continues from the byte counters in shared memory. Wrong counters are harmless: the channel
+  // checks them against the ring's size.
   channel_->resync_reads();
   channel_->resync_writes();
   event_add(&event_, nullptr);
-  heat();  // the other process may have read a doorbell that rang
+  heat();  // the other process may have read the byte of a doorbell that rang
 }
 
 RingStream::~RingStream() {
@@ -53,7 +54,9 @@ void RingStream::on_event(evutil_socket_t, short, void* self) {
     stream->greet();
   } else if (stream->channel_) {
     stream->channel_->hear();
-    if (stream->channel_->gone()) event_del(&stream->event_);  // the socket would stay readable
+    // The socket of a side that is gone would stay readable for ever.
+    if (stream->channel_->gone()) event_del(&stream->event_);
+    // ever
   }
   stream->heat();
 }
@@ -112,10 +115,11 @@ void RingStream::tell() {
   hot_since_ = reactor_.now();
   const bool writes = writing_ && (error_ != 0 || channel_->broken() || channel_->gone() ||
                                    !channel_->writable().empty());
-  // Delivers one event per poll, as for sockets, because either callback may destroy this stream.
+  // Delivers at most one event per poll, as for sockets, because the callback can destroy this
+  // stream.
   if (writes) {
     events_.on_writable();
-  } else if (reading_) {  // if not, the other side has changed its counters back
+  } else if (reading_) {  // false if the other side has set its counters back
     again_ = false;
     events_.on_readable();
   }
@@ -149,7 +153,7 @@ void RingStream::want_write(bool wanted) {
 IoResult RingStream::read(std::span<std::byte> into) {
   if (error_ != 0) return {IoResult::Kind::kError, 0, error_};
   if (!channel_) return {IoResult::Kind::kWouldBlock};
-  if (channel_->broken()) return broken();  // write() may have found that after the end was read
+  if (channel_->broken()) return broken();  // write() can break the channel after the end was read
   if (ended_) return *ended_;
   const auto there = channel_->readable();
   if (channel_->broken()) return broken();

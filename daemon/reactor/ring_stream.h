@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// daemon/reactor/ring_stream.h: a ByteStream over shared memory to an application: the handshake,
-// then the rings.
+// daemon/reactor/ring_stream.h: a ByteStream to an application over rings in shared memory. It
+// first performs the handshake, and then reads and writes the rings.
 //
-// While the reactor spins instead of sleeping, it polls each *hot* ring, which is one with recent
-// traffic. The stream of a cold ring has announced in shared memory that it waits, and the other
-// side's doorbell makes the ring hot again.
+// A ring is *hot* while it has recent traffic: the reactor polls it in each iteration. The reactor
+// makes a ring *cold* when the traffic ends, and before the reactor sleeps: the stream announces in
+// shared memory that it waits, and the other side's doorbell makes the ring hot again.
 //
-// Thread   The reactor's.
+// Thread   Only the reactor's thread uses this class.
 #pragma once
 
 #include <event2/event_struct.h>
@@ -50,25 +50,25 @@ class RingStream final : public ByteStream {
  private:
   friend class LibeventReactor;
 
-  // --- For the reactor, while the ring is hot ---
+  // --- The reactor calls these while the ring is hot ---
   bool has_news();
-  void tell();  // calls on_readable() or on_writable(); may destroy this
-  // Makes the ring cold and asks the other side to ring the doorbell. Returns false if there is
-  // something to handle already.
+  void tell();  // calls on_writable() or on_readable(), which can destroy this
+  // Makes the ring cold and asks the other side to ring the doorbell. Returns false, and leaves the
+  // ring hot, if there is already something to handle.
   bool cool();
   TimePoint hot_since() const { return hot_since_; }
 
-  // How the stream learns of changes in the ring: kNone ──▶ kPolled ◀──▶ kDoorbell, and
-  // kPolled ──▶ kNone.
+  // How the stream notices changes in the ring. The transitions are kNone ──▶ kPolled ◀──▶
+  // kDoorbell and kPolled ──▶ kNone.
   enum class Attention : uint8_t {
-    kNone,      // no event is wanted, or the ring does not exist yet; the socket's events still are
+    kNone,      // by socket events only: no event is wanted, or the ring does not exist yet
     kPolled,    // hot: the reactor polls the ring in each iteration
     kDoorbell,  // cold: the other side knows that it must ring the doorbell
   };
   void change_to(Attention next);
 
-  // Bytes that were taken from the ring but not released to the other side, because these bytes, or
-  // some before them, are borrowed.
+  // Bytes that the reader took from the ring and that the other side must not overwrite yet: they,
+  // or bytes before them, are borrowed.
   struct Held {
     size_t bytes;
     bool borrowed;
@@ -90,10 +90,11 @@ class RingStream final : public ByteStream {
   bool writing_ = false;
   Attention attention_ = Attention::kNone;
   bool again_ = false;             // read_again() was called
-  std::optional<IoResult> ended_;  // read()'s result from then on, whatever the other side does
+  std::optional<IoResult> ended_;  // set once the end or an error was read: read() returns it from
+                                   // then on
   bool ends_writes_ = false;       // shutdown_write() was called, perhaps before channel_ existed
   TimePoint hot_since_{};          // when something last arrived, or heat() was called
-  uint64_t released_ = 0;          // how many entries have left held_ since the start
+  uint64_t released_ = 0;          // entries removed from held_ since the stream began
   Fifo<Held> held_;
   std::optional<hatrpc::ring::Handshake> handshake_;
   std::optional<hatrpc::ring::Channel> channel_;

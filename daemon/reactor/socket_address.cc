@@ -45,7 +45,7 @@ Address to_address(const SocketAddress& socket_address) {
   const auto* where = reinterpret_cast<const sockaddr*>(&socket_address.storage);
   if (where->sa_family == AF_UNIX) {
     const auto* name = reinterpret_cast<const sockaddr_un*>(where);
-    // sun_path ends in zeroes: storage is larger than a sockaddr_un.
+    // sun_path ends with a zero byte: `storage` is zeroed, and larger than a sockaddr_un.
     return {Address::Kind::kUnix, "", 0, name->sun_path};
   }
   std::array<char, NI_MAXHOST> host{};
@@ -77,7 +77,7 @@ void set_tcp_options(int fd, std::chrono::seconds probe_after) {
 }
 
 void refuse_descriptors(int fd) {
-  constexpr int kPassRights = 83;  // SO_PASSRIGHTS, which Debian 12's headers do not have
+  constexpr int kPassRights = 83;  // SO_PASSRIGHTS; Debian 12's headers do not define it
   const int off = 0;
   setsockopt(fd, SOL_SOCKET, kPassRights, &off, sizeof off);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// daemon/reactor/socket_address.h: converts an Address to the kernel's form and back.
+// daemon/reactor/socket_address.h: converts an Address to a sockaddr of the kernel, and back.
 #pragma once
 
 #include <sys/socket.h>
@@ -15,12 +15,12 @@ struct SocketAddress {
   socklen_t length = 0;
 };
 
-// Returns the kernel's form of `address`; `passive` means that the caller listens on it. A numeric
-// host takes no time. A name is looked up, which may block; the first address found is used.
+// Returns `address` as a sockaddr. `passive` means that the caller will listen on it. A host name
+// is looked up, which can block, and its first address is used; a numeric host never blocks.
 Result<SocketAddress> resolve(const Address& address, bool passive);
 
-// Returns the Address of a socket, with a numeric host. A unix socket has the kind kUnix, also
-// if rings are set up over it.
+// Returns the Address of a socket, with a numeric host. The kind of a unix socket is always kUnix,
+// also if the socket serves rings.
 Address to_address(const SocketAddress& socket_address);
 // Returns the address to which the socket is bound.
 Result<Address> bound_address(int fd);
@@ -29,9 +29,10 @@ Result<Address> bound_address(int fd);
 // without traffic; 0 means no probes.
 void set_tcp_options(int fd, std::chrono::seconds probe_after);
 
-// Stops the other side of a unix socket from passing descriptors to this process. Closing the last
-// copy of a passed descriptor can block: close(2) of a socket with SO_LINGER waits for as long as
-// its owner has set. Needs Linux 6.16; older kernels still pass descriptors.
+// Makes the kernel refuse file descriptors (SCM_RIGHTS) that the other side of this unix socket
+// passes. An attacker could otherwise block this thread: close(2) of the last copy of a passed
+// socket waits for as long as that socket's SO_LINGER says. Needs Linux 6.16; does nothing on older
+// kernels.
 void refuse_descriptors(int fd);
 
 }  // namespace hat

@@ -15,12 +15,12 @@ using engine::ProtocolId;
 
 namespace {
 
-// The space in a slot for what comes before a message in its frame: a CallMeta, the function's name
-// and the service's name.
+// The space in a slot for the bytes of a frame before the message: a CallMeta and the names of the
+// function and the service.
 constexpr uint32_t kHeadBytes = 320;
 
-// Returns the slot size for messages of `plan`: a power of two, plus kHeadBytes. The size is
-// rounded to a power of two so that functions with nearly the same payload share a lane.
+// Returns the slot size in bytes for messages of `plan`: a power of two, plus kHeadBytes. Functions
+// with nearly the same payload size thus get the same size, and share a lane.
 uint32_t slot_bytes(const Plan& plan) {
   const uint64_t message = std::min<uint64_t>(plan.slot_bytes, engine::kPieceBytesMax);
   const uint64_t rounded = std::bit_ceil(std::max<uint64_t>(message, 64)) + kHeadBytes;
@@ -31,7 +31,7 @@ engine::LaneShape shape_of(Leg leg, Leg beyond, uint32_t slot_bytes) {
   constexpr uint32_t kSlotBytesMin = 64;
   constexpr uint32_t kSlotsFewest = 4;
   constexpr uint32_t kSlotsMost = 64;
-  // With such a leg, a slot does not hold the message itself, so the smallest slot is enough.
+  // The slots of an on-demand leg do not hold the message, so the smallest size is enough.
   if (engine::row(leg).on_demand) slot_bytes = kSlotBytesMin;
   if (leg == Leg::kSend) slot_bytes = std::min(slot_bytes, engine::kEagerBytesMax);
   const uint32_t slots =

@@ -30,7 +30,7 @@ TEST(LaneKey, TakesEachSidesLegFromItsOwnPlan) {
 TEST(LaneKey, SplitsRequestsByTheirSizeAndAnswersByTheHint) {
   Hints hints;
   hints.perf_goal = PerfGoal::kThroughput;
-  hints.concurrency = Subscription::kFull;  // ≤4KiB direct_write_imm, larger rfp
+  hints.concurrency = Subscription::kFull;  // up to 4 KiB direct_write_imm, larger rfp
   LaneKeys keys = lane_keys(plan_of(hints), plan_of(hints));
   EXPECT_EQ(keys.small.request, id("direct_write_imm"));
   EXPECT_EQ(keys.large.request, id("rfp"));
@@ -46,8 +46,7 @@ TEST(LaneKey, KeepsLatencyApart) {
   EXPECT_EQ(lane_keys(plan_of(hints), plan_of({})).small.lanes, engine::LaneClass::kLatency);
 }
 
-// Whatever the hints are, the memory of a lane is bounded, and the peer accepts the shapes of the
-// lane.
+// For any hints, the memory of a lane must be bounded, and the peer must accept the lane's shapes.
 TEST(LaneKey, AsksForLanesThatFit) {
   for (const engine::Protocol& protocol : engine::kProtocols) {
     for (const uint64_t payload : {1ul, 64ul, 4096ul, 4097ul, 65'536ul, 1ul << 30}) {

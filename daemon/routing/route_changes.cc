@@ -9,7 +9,7 @@
 namespace hat {
 namespace {
 
-// Returns the parts of the plan that describe() omits, as pairs of a hint's key and value.
+// Returns the parts of `plan` that describe() omits, as pairs of a hint's key and value.
 std::vector<std::pair<std::string, std::string>> details(const engine::Plan& plan) {
   Hints hints;
   hints.payload_bytes = plan.slot_bytes;
@@ -68,7 +68,7 @@ void add_changes(const Route& before, const Route& after, std::vector<std::strin
   if (before.arguments != after.arguments) lines.push_back(name + "arguments: changed");
 }
 
-// Returns the function's route, or nullptr if no manifest names it.
+// Returns the route of the function `method`; nullptr if no manifest names the function.
 const Route* listed(const ServiceRoutes* service, const std::string& method) {
   if (service == nullptr) return nullptr;
   const auto found = std::ranges::find(service->functions(), method, &Route::method);

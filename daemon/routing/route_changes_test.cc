@@ -56,7 +56,7 @@ TEST_F(RouteChanges, TellTheReasonWhereNothingElseDiffers) {
   FunctionSpec before;
   before.hints.client.perf_goal = PerfGoal::kLatency;
   FunctionSpec after = before;
-  after.hints.client.polling = Polling::kBusy;  // the same polling that the planner chose before
+  after.hints.client.polling = Polling::kBusy;  // the planner chose this polling mode before
   EXPECT_THAT(between(kv(before), kv(after)),
               ElementsAre(testing::AllOf(
                   HasSubstr("Kv.get: client: direct_write_imm, busy over tcp unchanged"),
@@ -112,7 +112,7 @@ TEST_F(RouteChanges, TellOfFunctionsThatNoManifestNames) {
   HintGroups event;
   event.both.polling = Polling::kEvent;
   const auto lines = between(kv({}), kv({}, event));
-  ASSERT_EQ(lines.size(), 4u);  // get and _other, two sides each
+  ASSERT_EQ(lines.size(), 4u);  // two functions (get and _other), with two sides each
   EXPECT_THAT(lines[2], HasSubstr("Kv._other: client: hybrid_eager_rndv, adaptive over tcp → "));
 }
 

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// daemon/routing/routing_table.h: an immutable table that maps a service and a function to the
-// function's route: its plans (protocol, polling and sizes), its rules and its metrics. A reload
-// replaces the whole table.
+// daemon/routing/routing_table.h: an immutable table of routes. A route has a function's plans,
+// access rule and metrics. A reload replaces the whole table.
 //
-// Thread   The main thread builds a table; every worker reads it.
+// Thread   The main thread builds a table; the main thread and every worker read it.
 #pragma once
 
 #include <chrono>
@@ -27,17 +26,17 @@ namespace hat {
 struct Route {
   std::string service;
   std::string method;   // the function's name; "_other" for all functions that no manifest names
-  bool listed = false;  // a manifest names the function
-  bool oneway = false;  // the manifest says that the function has no reply; false if not listed
+  bool listed = false;  // true if a manifest names the function
+  bool oneway = false;  // true if the manifest says that the function has no reply
   engine::Plan client;
   engine::Plan server;
   LaneKeys lanes;
   std::string origin;
   FunctionMetrics* metrics = nullptr;
-  // The peers that may call: the rule of the function or else of its service; nullopt: all peers.
+  // The peers that may call: the function's rule, or else its service's; nullopt if all peers may.
   std::optional<AccessRule> access;
-  std::optional<FieldSpecs> arguments;      // nullopt: the manifest does not give the arguments
-  std::shared_ptr<const NamedTypes> types;  // the types that arguments of the service use
+  std::optional<FieldSpecs> arguments;      // nullopt if the manifest does not give the arguments
+  std::shared_ptr<const NamedTypes> types;  // the types to which the arguments refer
   bool allow_unknown_fields = false;
 };
 
@@ -45,7 +44,7 @@ class ServiceRoutes {
  public:
   ServiceRoutes(std::string name, Route other, std::vector<Route> functions);
 
-  // Returns the function's own route, or the route for functions that the manifest does not name.
+  // Returns the function's own route, or other() if the manifest does not name the function.
   const Route& find(std::string_view method) const {
     const auto found = by_name_.find(method);
     return found == by_name_.end() ? other_ : *found->second;
@@ -63,25 +62,25 @@ class ServiceRoutes {
 
 class RoutingTable {
  public:
-  // Builds the table from the manifest. `unlisted_services` are services that the node's
-  // configuration names and no manifest names; these get default plans. `call_timeout` applies to
-  // functions without the hint timeout_ms; 0 means no limit.
+  // Builds the table from `manifest`. `unlisted_services` are the services that only the node's
+  // configuration names; they get default plans. `call_timeout` applies to functions without the
+  // hint timeout_ms; 0 means no limit.
   RoutingTable(uint64_t generation, const Manifest& manifest,
                const std::vector<std::string>& unlisted_services, const engine::HostFacts& host,
                MetricsRegistry& metrics, const std::vector<ServedConfig>& serves = {},
                std::chrono::nanoseconds call_timeout = {});
 
-  // Returns nullptr if neither a manifest nor the configuration names the service.
+  // Returns the routes of a service; nullptr if neither a manifest nor the configuration names it.
   const ServiceRoutes* find(std::string_view service) const {
     const auto found = by_name_.find(service);
     return found == by_name_.end() ? nullptr : found->second;
   }
   const std::vector<std::unique_ptr<ServiceRoutes>>& services() const { return services_; }
   uint64_t generation() const { return generation_; }
-  // Returns the `allow` rules for the server at `upstream`, which must be an address in `serves`.
+  // Returns the `allow` rules for the server at `upstream`, which must be an upstream in `serves`.
   const UpstreamRules& rules_at(const Address& upstream) const;
-  // Returns true if at least one enforced `allow` rule of this node excludes a peer that has proved
-  // these names.
+  // Returns true if an enforced `allow` rule of this node keeps a peer with the identity `names`
+  // from at least one function.
   bool restricts(std::span<const std::string> names) const;
 
  private:

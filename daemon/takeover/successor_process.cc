@@ -18,21 +18,21 @@
 
 #include "base/system_error.h"
 
-// glibc's other name for the function clone(2). ThreadSanitizer treats each call of clone() as a
-// fork(2), and would mark memory as the child's, although both processes share it here.
+// clone(2) by glibc's other name. ThreadSanitizer intercepts clone() as if it were fork(2), and
+// would mark memory as the child's; here both processes share the memory.
 extern "C" int __clone(int (*run)(void*), void* stack, int flags, void* of, ...) noexcept;
 
 namespace hat {
 namespace {
 
-// The environment variables that systemd sets for one process alone. In another process,
-// sd_watchdog_enabled(3) and sd_listen_fds(3) ignore these variables, because they hold the id of
-// the process for which systemd set them.
+// The environment variables that systemd sets for one process alone. They are useless in another
+// process: they contain the id of the process for which systemd set them, and
+// sd_watchdog_enabled(3) and sd_listen_fds(3) compare this id.
 constexpr std::array<std::string_view, 4> kOnlyOurs = {
     "WATCHDOG_PID=", "LISTEN_PID=", "LISTEN_FDS=", "LISTEN_FDNAMES="};
 
-// Returns the path from which this process was started. Since then, another file may have replaced
-// the file at this path.
+// Returns the path from which this process was started. Another file may have replaced the file at
+// this path since.
 Result<std::string> program() {
   std::error_code error;
   std::string path = std::filesystem::read_symlink("/proc/self/exe", error);
@@ -58,8 +58,8 @@ struct Start {
   int error = 0;
 };
 
-// Runs in the new process until execve(2). It uses the memory of the old process, whose calling
-// thread is suspended meanwhile.
+// Runs in the new process until execve(2), in the memory of the old process. The old process's
+// calling thread is suspended meanwhile.
 int execute(void* start) {
   auto& one = *static_cast<Start*>(start);
   execve(one.path, one.arguments, one.variables);
@@ -67,15 +67,15 @@ int execute(void* start) {
   _exit(127);
 }
 
-// Starts the new process as posix_spawn(3) does, but with CLONE_PARENT and CLONE_PIDFD in addition.
-// The two processes share memory until execve(2), so no memory is copied. A fork(2) would break
-// RDMA: a write of this process to memory that is registered with a device would then go to a copy
-// of the page, while the device still uses the original page.
+// Starts the new process as posix_spawn(3) does, and also sets CLONE_PARENT and CLONE_PIDFD. The
+// two processes share memory until execve(2). fork(2) must not be used, because it would break
+// RDMA: a later write of this process to registered memory would go to a copy of the page, while
+// the device still uses the original page.
 Result<SuccessorProcess> spawn(Start start) {
   constexpr size_t kStackBytes = 64 << 10;
   constexpr int kFlags = CLONE_VM | CLONE_VFORK | CLONE_PARENT | CLONE_PIDFD | SIGCHLD;
   alignas(16) static std::array<char, kStackBytes> stack;
-  // All signals are blocked, so that no signal handler of this process runs in the new process.
+  // Blocks all signals, so that no signal handler of this process runs in the new process.
   sigset_t all;
   sigset_t before;
   sigfillset(&all);

@@ -19,8 +19,8 @@ namespace {
 constexpr int kMessagesPerPoll = 64;
 static_assert(Takeover::kLinksTime < TakeoverOffer::kReadyTime);
 
-// Converts `text` from hexadecimal to a token. Returns a token of zeroes if `text` is not a token;
-// no kept connection has a token of zeroes.
+// Converts `text` from hexadecimal to a token. Returns a token of zeroes, which no connection has,
+// if `text` is not a token.
 engine::ConnectionToken token_of(std::string_view text) {
   engine::ConnectionToken token{};
   if (text.size() != 2 * token.size()) return token;
@@ -51,8 +51,8 @@ Result<std::unique_ptr<Takeover>> Takeover::begin(const NodeConfig& node) {
   }
   std::unique_ptr<Takeover> takeover(new Takeover(std::move(socket)));
   HAT_TRY(const bool there, takeover->ask(node));
-  // If an old daemon runs although it did not answer, this process cannot bind the addresses of
-  // that daemon later, and fails then.
+  // If the old daemon runs but did not answer, this process fails later, when it cannot bind the
+  // old daemon's addresses.
   if (!there) return nullptr;
   return takeover;
 }
@@ -111,17 +111,17 @@ void Takeover::say_ready(event_base* base, const std::vector<std::string>& liste
   evtimer_add(late_.get(), &patience);
   std::string text;
   for (const std::string& address : listening_) text += address + "\n";
-  // The result of send() is ignored: if the old daemon is gone, on_message() will receive the last
-  // message of the old daemon or the end of the channel.
+  // Ignores the result of send(): if the old daemon is gone, on_message() receives the old daemon's
+  // last message or the end of the channel.
   channel_->send(TakeoverKind::kReady, text);
 }
 
 void Takeover::say_serving() {
-  if (channel_) channel_->send(TakeoverKind::kServing, "");  // if null, the old daemon has died
+  if (channel_) channel_->send(TakeoverKind::kServing, "");  // null if the old daemon has died
 }
 
-// Closes the channel, so that the old daemon stops handing over connections. This process would no
-// longer receive these connections.
+// Closes the channel, so that the old daemon hands over no more connections: this process would not
+// receive them.
 void Takeover::stop() {
   message_.reset();
   late_.reset();
@@ -169,8 +169,8 @@ void Takeover::go(const std::vector<std::string>& owned_paths) {
 void Takeover::on_end(const std::string& why) {
   stop();
   if (went_) return events_->on_predecessor_left();
-  // An old daemon that continues to run sends kRefuse before it closes the channel. This old daemon
-  // sent none, so it has died. The new daemon already has the listening sockets, and continues.
+  // The old daemon has died: if it continued to run, it would have sent kRefuse before it closed
+  // the channel. The new daemon has the listening sockets already, and continues.
   LOG(WARNING) << "takeover: the previous hatrpcd died during the takeover: " << why;
   went_ = true;
   events_->on_go(listening_);

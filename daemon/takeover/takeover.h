@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// daemon/takeover/takeover.h: the side of a new hatrpcd process in a takeover. In a takeover, the
-// new process (the new daemon) replaces the running hatrpcd of the same node (the old daemon): the
-// old daemon hands over its listening sockets and then its connections. The new daemon calls in
-// order:
+// daemon/takeover/takeover.h: the new daemon's side of a takeover, in which a new hatrpcd process
+// (the new daemon) replaces the running hatrpcd of the same node (the old daemon). The old daemon
+// hands over its listening sockets, and later its connections. The new daemon calls, in this order:
 //
 //   begin()        before the new daemon opens anything. begin() gets the old daemon's listening
 //                  sockets, or returns null if no daemon runs
@@ -71,8 +70,8 @@ class Takeover {
   static constexpr std::chrono::seconds kLinksTime{30};
 
   // Asks the old daemon for its listening sockets. Returns null if no daemon serves the node, so
-  // that there is nothing to take over. Fails if the old daemon refuses, or this process may not
-  // ask.
+  // that there is nothing to take over. Fails if the old daemon refuses, or belongs to
+  // another user.
   static Result<std::unique_ptr<Takeover>> begin(const NodeConfig& node);
 
   // Returns the listening sockets of the old daemon. May be called once.
@@ -99,7 +98,7 @@ class Takeover {
   void stop();
   void on_end(const std::string& why);
 
-  std::unique_ptr<TakeoverChannel> channel_;  // null after stop(); the old daemon sees its end
+  std::unique_ptr<TakeoverChannel> channel_;  // null after stop(), which closes the channel
   daemon::InheritedSockets sockets_;
   const NodeConfig* node_ = nullptr;
   TakeoverEvents* events_ = nullptr;

@@ -36,7 +36,7 @@ void attach(msghdr& message, Rights& control, std::span<const int> descriptors) 
   std::memcpy(CMSG_DATA(header), descriptors.data(), descriptors.size_bytes());
 }
 
-// Returns the descriptors that arrived with `message`. The caller owns these descriptors.
+// Returns the descriptors that arrived with `message`. The caller owns them.
 std::vector<Descriptor> detach(msghdr& message) {
   std::vector<Descriptor> descriptors;
   for (cmsghdr* each = CMSG_FIRSTHDR(&message); each != nullptr;
@@ -90,7 +90,7 @@ ucred credentials(int fd) {
 }  // namespace
 
 TakeoverChannel::TakeoverChannel(Descriptor socket) : socket_(std::move(socket)) {
-  const int bytes = 4 * kMessageBytesMax;  // the kernel reduces this to its own limit
+  const int bytes = 4 * kMessageBytesMax;  // the kernel reduces this value to its own limit
   setsockopt(fd(), SOL_SOCKET, SO_SNDBUF, &bytes, sizeof bytes);
 }
 
@@ -146,8 +146,8 @@ Result<std::optional<TakeoverMessage>> TakeoverChannel::receive(bool wait) {
                  .msg_controllen = control.size()};
   const int flags = MSG_CMSG_CLOEXEC | (wait ? 0 : MSG_DONTWAIT);
   ssize_t count = recvmsg(fd(), &message, flags);
-  // ECONNRESET means that the other side closed its socket before it had read all messages. The
-  // kernel reports this error once. The messages that the other side had sent can be read after it.
+  // ECONNRESET means that the other side closed its socket with unread messages. The kernel reports
+  // this error once; the messages that the other side had sent can still be read.
   if (count < 0 && errno == ECONNRESET) count = recvmsg(fd(), &message, flags);
   if (count < 0) {
     if (errno == EAGAIN || errno == EINTR) return std::nullopt;

@@ -12,19 +12,17 @@
 //                                 ◀──      kConnection {endpoint, sockets, bytes} …
 //                                 ◀──      kServerConnection {token …, sockets} …
 //
-// Before it hands over connections, the old daemon may send kRefuse {why} at any time. The old
-// daemon then continues to serve, and the new daemon must end. If one side closes the socket, that
-// side has died, or it is the old daemon and has nothing more to hand over.
+// The old daemon may send kRefuse {why} at any time before it hands over connections. The old
+// daemon then continues to serve, and the new daemon must end. If a side closes the socket, that
+// side has died; or it is the old daemon, and has nothing more to hand over.
 //
-// Format   a header of 16 bytes: "hatT", version, kind, length of the text, length of the bytes;
-//          then text and bytes. Numbers are in native byte order, since both processes are on one
-//          host. The header and kRefuse are the same in every version, so that both sides always
-//          understand a refusal.
-// Trust    Both sides check that the other side is the same user or root (same_user()). In
-// addition,
-//          nothing that the other side sends can make this side crash, use unbounded memory, or
-// leave
-//          a descriptor open.
+// Format   A header of 16 bytes ("hatT", version, kind, length of the text, length of the bytes),
+//          then the text and the bytes. Numbers are in native byte order, because both processes
+//          are on one host. The header and kRefuse are the same in every version, so that a refusal
+//          is always understood.
+// Trust    Each side checks that the other side's user is its own or root (same_user()). No message
+//          of the other side can make this side crash, use unbounded memory or leave a descriptor
+//          open.
 // Thread   Any number of threads may call send() at once. Only one thread may call receive().
 #pragma once
 
@@ -44,16 +42,15 @@ namespace hat {
 enum class TakeoverKind : uint16_t {
   kHello = 1,
   kRefuse,
-  kListeners,      // the same as kLastListeners, but more messages with listening sockets follow
+  kListeners,      // like kLastListeners; more messages with listening sockets follow
   kLastListeners,  // text: one address per line, with one descriptor for each
   kReady,          // text: the addresses at which the new daemon listens, one per line
-  kGo,             // text: the addresses of the unix sockets whose paths the new daemon, and no
-                   // longer the old one, must remove, one per line
+  kGo,  // text: the addresses of the unix sockets whose paths the new daemon must remove, instead
+        // of the old daemon, one per line
   kServing,
-  kConnection,  // a client's connection. text: the endpoint's address; if a peer daemon keeps a
-                // connection to the server for this client, also the peer's name and the token (in
-                // hexadecimal) of that connection; one item per line.
-                // bytes: the bytes that were read from the client but not used
+  kConnection,  // a client's connection; text, one item per line: the endpoint's address, and, if a
+                // peer keeps a server connection for the client, that peer's name and the
+                // connection's token in hexadecimal; bytes: those read from the client but not used
   kServerConnection,  // bytes: an encoded DetachedConnection
 };
 
@@ -67,8 +64,8 @@ struct TakeoverMessage {
 class TakeoverChannel {
  public:
   static constexpr uint16_t kVersion = 2;
-  static constexpr size_t kMessageBytesMax = 192 * 1024;  // fits the default buffer of a socket
-  static constexpr size_t kDescriptorsMax = 128;          // per message; Linux accepts up to 253
+  static constexpr size_t kMessageBytesMax = 192 * 1024;  // fits into a socket's default buffer
+  static constexpr size_t kDescriptorsMax = 128;          // per message; Linux allows 253
 
   enum class Sent : uint8_t {
     kSent,
@@ -77,7 +74,7 @@ class TakeoverChannel {
     kGone,      // the other side has ended
   };
 
-  // The message of an error with the code kClosed.
+  // The message of an error whose code is kClosed.
   static constexpr const char* kEnded = "it has ended";
 
   explicit TakeoverChannel(Descriptor socket);
@@ -92,10 +89,10 @@ class TakeoverChannel {
   Sent send(TakeoverKind kind, std::string_view text,
             std::initializer_list<std::span<const std::byte>> bytes = {},
             std::span<const int> descriptors = {});
-  // Returns the next message, or nullopt if none has arrived. With `wait`, waits for a message as
-  // long as the socket's receive time-out, if it has one. Returns an error with the code kClosed if
-  // the other side has ended, and with another code if the other side has sent bytes that are not a
-  // message of this version. After an error the caller must not receive any more.
+  // Returns the next message. Returns nullopt if none has arrived; with `wait`, first waits for a
+  // message, at most for the socket's receive timeout. Returns an error with the code kClosed if
+  // the other side has ended, and with another code if it has sent bytes that are not a message of
+  // this version. After an error, the caller must not call receive() again.
   Result<std::optional<TakeoverMessage>> receive(bool wait = false);
 
  private:

@@ -32,8 +32,8 @@ struct Pair {
     raw = Descriptor(fds[0]);
     channel = std::make_unique<TakeoverChannel>(Descriptor(fds[1]));
   }
-  // Sends `message` as it is, with one descriptor, as a process that does not follow the protocol
-  // may.
+  // Sends `message` unchanged, with one descriptor, as a process could that does not follow the
+  // protocol.
   void send_raw(const std::string& message) const {
     const Descriptor along(open("/dev/null", O_RDONLY | O_CLOEXEC));
     iovec part{const_cast<char*>(message.data()), message.size()};
@@ -101,7 +101,7 @@ TEST(TakeoverChannel, CarriesAllThatAConnectionMayHold) {
   ASSERT_EQ(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, fds), 0);
   TakeoverChannel from{Descriptor(fds[0])};
   TakeoverChannel to{Descriptor(fds[1])};
-  const std::string held(64 * 1024, 'h');  // UnitReader::kHeldBytesMax
+  const std::string held(64 * 1024, 'h');  // as much as UnitReader::kHeldBytesMax
   const std::string backlog(64 * 1024, 'b');
   ASSERT_EQ(from.send(TakeoverKind::kConnection, "e", {bytes_of(held), bytes_of(backlog)}),
             TakeoverChannel::Sent::kSent);

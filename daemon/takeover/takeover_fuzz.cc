@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// daemon/takeover/takeover_fuzz.cc: fuzzes the messages by which a new hatrpcd process takes over
-// from an old one. It sends any bytes with any number of descriptors through the channel. If the
-// channel accepts the message and the fuzzer sends it again, the message must arrive unchanged. No
-// descriptor may be left open.
+// daemon/takeover/takeover_fuzz.cc: sends arbitrary bytes with any number of descriptors through a
+// TakeoverChannel. A message that the channel accepts must arrive unchanged when it is sent again.
+// No descriptor may stay open.
 //
 // Input: u8 number of descriptors, then the message. The target also decodes the message's bytes as
 // a DetachedConnection.
@@ -28,12 +27,12 @@ bool same(std::span<const std::byte> a, std::span<const std::byte> b) {
   return std::ranges::equal(a, b);
 }
 
-// Returns the number that the next opened descriptor gets. As long as no descriptor is left open,
-// this number is the same at each call.
+// Returns the number of the descriptor that would be opened next. The number grows if a descriptor
+// was left open.
 int next_descriptor() { return Descriptor(dup(STDIN_FILENO)).get(); }
 
 void send_raw(int to, std::span<const std::byte> message, size_t descriptors) {
-  constexpr size_t kMax = 200;  // more than a channel accepts
+  constexpr size_t kMax = 200;  // more descriptors than a channel accepts
   std::array<int, kMax> all;
   all.fill(STDIN_FILENO);
   alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof all)> control{};

@@ -14,10 +14,10 @@
 namespace hat {
 namespace {
 
-constexpr size_t kPathBytesMax = 107;       // the size of sun_path without its final zero
+constexpr size_t kPathBytesMax = 107;       // the size of sun_path without the final zero byte
 constexpr size_t kSocketsPerMessage = 100;  // below TakeoverChannel::kDescriptorsMax
-// The maximum number of messages to read per event, so that a process that sends messages without
-// end does not keep the event loop from other work.
+// The maximum number of messages to read in one event, so that a process that sends messages
+// without end does not block the event loop.
 constexpr int kMessagesPerEvent = 4;
 
 std::string to_hex(const engine::ConnectionToken& token) {
@@ -30,9 +30,8 @@ std::string to_hex(const engine::ConnectionToken& token) {
   return text;
 }
 
-// Hands over connections through the channel. This object keeps the channel alive: after the
-// TakeoverOffer has dropped its reference, the channel exists as long as a worker holds this
-// object.
+// Hands over connections through the channel. Shares ownership of the channel: the channel stays
+// open as long as a worker holds this object, even after the TakeoverOffer has dropped the channel.
 class ChannelSuccessor final : public Successor {
  public:
   ChannelSuccessor(std::shared_ptr<TakeoverChannel> channel, const NodeConfig& node,
@@ -137,8 +136,7 @@ void TakeoverOffer::meet(std::unique_ptr<TakeoverChannel> who) {
     who->send(TakeoverKind::kRefuse, "only root and hatrpcd's own user may take over");
     return;
   }
-  // Handles the messages of an earlier new daemon first: if that process has gone, this process can
-  // take its place.
+  // Handles the messages of an earlier new daemon first: if it has gone, `who` can take its place.
   if (channel_) on_message(-1, 0, this);
   if (channel_) {
     who->send(TakeoverKind::kRefuse, "another hatrpcd is already taking over");
@@ -177,7 +175,7 @@ void TakeoverOffer::refuse(const std::string& why) {
   lose(why);
 }
 
-// Drops the channel, because the new daemon has gone or has been refused.
+// Closes the channel, because the new daemon has gone or was refused.
 void TakeoverOffer::lose(const std::string& why) {
   const State before = state_;
   message_.reset();
@@ -221,7 +219,7 @@ void TakeoverOffer::give_sockets(const TakeoverMessage& hello) {
 
 void TakeoverOffer::say_go(const TakeoverMessage& ready) {
   taken_ = lines_of(ready.text);
-  event_del(asked_.get());  // from now on the new daemon answers processes that ask for a takeover
+  event_del(asked_.get());  // the new daemon answers later requests for a takeover
   event_del(accept_again_.get());
   enter(State::kTold, std::chrono::seconds(0));
   std::string owned_paths;

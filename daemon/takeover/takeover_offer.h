@@ -1,23 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// daemon/takeover/takeover_offer.h: the side of the running daemon in a takeover, in which a new
-// hatrpcd process of the same node (the new daemon) replaces this process (this daemon). This
-// daemon listens on a unix socket. There the new daemon asks for the listening sockets, and later
-// receives the connections. The steps are:
+// daemon/takeover/takeover_offer.h: the running daemon's side of a takeover, in which a new hatrpcd
+// process of the same node (the new daemon) replaces this process (this daemon). The new daemon
+// connects to a unix socket of this daemon, asks for the listening sockets, and later receives the
+// connections. The steps are:
 //
 //   offered   Processes of the same user or of root may ask, one at a time. Until the new daemon
-// says
-//             that it is ready, nothing changes in this daemon, even if the new daemon fails.
+//             says that it is ready, nothing changes in this daemon, even if the new daemon fails.
 //   ready     The new daemon is ready: this daemon stops accepting connections, and sends kGo.
 //   serving   The new daemon accepts connections: it keeps the listening sockets, and this daemon
 //             hands over its connections.
 //
-// This daemon refuses a new daemon that does not take the next step in time. The time limits are
-// kHelloTime, kReadyTime (meanwhile the new daemon opens its fabric and its links) and
-// kServingTime.
+// This daemon refuses a new daemon that does not take the next step in time. The limits are
+// kHelloTime, kReadyTime (while the new daemon opens its fabric and its links) and kServingTime.
 //
 // Thread   Only the main thread uses this class, on its event base. The workers use the Successor
-// that
-//          is passed to on_successor_serving().
+//          that is passed to on_successor_serving().
 #pragma once
 
 #include <event2/event.h>
@@ -39,14 +36,14 @@ class TakeoverOfferEvents {
  public:
   virtual ~TakeoverOfferEvents() = default;
   // Stops accepting connections. `taken` has the addresses at which the new daemon listens. Returns
-  // the addresses in `taken` whose paths the new daemon must remove in the end, and this daemon
-  // must no longer remove.
+  // those addresses in `taken` whose paths the new daemon must remove when it ends, instead of this
+  // daemon.
   virtual std::vector<std::string> on_successor_ready(int pid,
                                                       const std::vector<std::string>& taken) = 0;
-  // Starts to accept connections again. Called after on_successor_ready(), if the new daemon has
-  // gone before it accepted any connection.
+  // Starts to accept connections again. Called after on_successor_ready() if the new daemon has
+  // gone before it accepted connections.
   virtual void on_successor_failed(const std::string& why) = 0;
-  // Closes the listening sockets, and hands over the connections to `successor`. Called when the
+  // Closes the listening sockets, and hands the connections over to `successor`. Called when the
   // new daemon accepts connections.
   virtual void on_successor_serving(int pid, std::shared_ptr<Successor> successor) = 0;
   // Reports, after on_successor_serving(), that the new daemon takes no more connections.

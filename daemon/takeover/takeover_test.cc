@@ -25,7 +25,7 @@ using testing::HasSubstr;
 
 constexpr auto kPatience = 20s;
 
-// Stands for the old daemon: records the callbacks of its TakeoverOffer.
+// Plays the old daemon: records the callbacks of its TakeoverOffer.
 struct Old final : TakeoverOfferEvents {
   std::vector<std::string> on_successor_ready(int, const std::vector<std::string>& taken) override {
     told.push_back("ready");
@@ -105,8 +105,8 @@ class TakeoverTest : public testing::Test {
     EXPECT_TRUE(held);
   }
 
-  // Calls Takeover::begin() on another thread, because begin() waits for answers of the
-  // TakeoverOffer, which runs on this thread.
+  // Calls Takeover::begin() on another thread: it waits for answers of the TakeoverOffer, which
+  // runs on this thread.
   Result<std::unique_ptr<Takeover>> begin(const NodeConfig& node) {
     auto begun = std::async(std::launch::async, [&] { return Takeover::begin(node); });
     turn_until([&] { return begun.wait_for(0s) == std::future_status::ready; });
@@ -139,7 +139,7 @@ class TakeoverTest : public testing::Test {
         0);
     return std::make_unique<TakeoverChannel>(std::move(socket));
   }
-  // Returns the text of the next message, or the text of the error if the channel has ended.
+  // Returns the text of the next message, or of the error if the channel has ended.
   std::string next(TakeoverChannel& channel) {
     std::string text;
     turn_until([&] {
@@ -258,7 +258,7 @@ TEST_F(TakeoverTest, TellsTheOldOneWhenItListensNoMore) {
   ASSERT_EQ(old_.successor->take(0, one, {}, nullptr), Successor::Answer::kTaken);
   const rlimit full{.rlim_cur = 0, .rlim_max = before.rlim_max};
   ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &full), 0);
-  turn_until([&] { return new_.told.size() == 2; });  // the process may open no more descriptors
+  turn_until([&] { return new_.told.size() == 2; });  // the process can open no more descriptors
   setrlimit(RLIMIT_NOFILE, &before);
   EXPECT_THAT(new_.told, ElementsAre("go", "left"));
   EXPECT_EQ(old_.successor->take(0, one, {}, nullptr), Successor::Answer::kNever);
@@ -313,7 +313,7 @@ TEST_F(TakeoverTest, HearsWhenTheNewOneDiesLater) {
 
 TEST_F(TakeoverTest, TheNewOneGoesOnAloneWhenTheOldOneDies) {
   auto takeover = must_begin();
-  offer_.reset();  // the destructor refuses the new daemon, as in a daemon that is shutting down
+  offer_.reset();  // the destructor refuses the new daemon, as a daemon does that shuts down
   takeover->say_ready(base_.get(), addresses(), node_, new_);
   turn_until([&] { return !new_.told.empty(); });
   EXPECT_THAT(new_.told, ElementsAre("refused: node host-a is shutting down"));
@@ -332,8 +332,8 @@ TEST_F(TakeoverTest, TheNewOneGoesOnAloneWhenTheOldOneDies) {
     killed.send(TakeoverKind::kLastListeners, addresses()[0], {}, fds);
     turn_until([&] { return asked.wait_for(0s) == std::future_status::ready; });
     takeover = asked.get().value();
-    // Reads the hello. If the hello stayed unread, the other side would see a reset and not the
-    // end.
+    // Reads the hello: if it stayed unread, the new daemon would see a reset, and not the end of
+    // the channel.
     ASSERT_TRUE(killed.receive());
   }
   takeover->say_ready(base_.get(), addresses(), node_, new_);

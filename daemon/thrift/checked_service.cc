@@ -109,8 +109,8 @@ class Chooser {
     node.__set_far(far_number());
     return node;
   }
-  // Returns a node without children. The union in this node has a value, although Node() sets none,
-  // because the code of other languages does not accept a union without a value.
+  // Returns a node without children. Sets its union to a value, which Node() does not: the code of
+  // other languages does not accept a union without a value.
   Node leaf() {
     Node node;
     node.either.__set_text(text());
@@ -148,7 +148,7 @@ void write_call(TProtocol& out, const char* name, const Arguments& arguments, in
   out.writeMessageEnd();
 }
 
-// Records which functions were called.
+// A service that records the names of the functions that are called.
 class Notes : public CheckedIf {
  public:
   explicit Notes(std::vector<std::string>& calls) : calls_(calls) {}
@@ -285,8 +285,8 @@ StockServed serve_checked(Framing framing, Encoding encoding, std::string_view b
   const auto protocol = protocol_of(encoding, transport);
   CheckedProcessor processor(std::make_shared<Notes>(served.calls));
   try {
-    // The framed transport may hold an unread rest of a frame, which available_read() of `in` does
-    // not include.
+    // The loop also asks the framed transport, which can hold the rest of a frame; available_read()
+    // of `in` does not include this rest.
     while (in->available_read() > 0 || transport->peek()) {
       const auto out = protocol_of(encoding, std::make_shared<TMemoryBuffer>());
       if (!processor.process(protocol, out, nullptr)) break;
@@ -323,7 +323,7 @@ std::optional<std::string> disagreement(std::string_view bytes, bool allow_unkno
   MessageReader reader;
   const auto message = read_whole(reader, std::as_bytes(std::span(bytes)));
   if (message->framing != Framing::kUnframed && message->framing != Framing::kFramed) {
-    return std::nullopt;  // serve_checked() does not read THeader
+    return std::nullopt;  // serve_checked() cannot read THeader
   }
   const StockServed served = serve_checked(message->framing, message->encoding, bytes);
   if (served.error.empty() && served.calls == std::vector{verdict.function}) return std::nullopt;
@@ -355,7 +355,7 @@ void mutate(std::string& request, const std::string& other, std::mt19937& random
       case 4:
         request.erase(at, 1 + below(3));
         break;
-      case 5: {  // repeats a part of this request at another offset
+      case 5: {  // repeats a part of this request at a random offset
         const std::string part = request.substr(at, 1 + below(16));
         request.insert(below(request.size() + 1), part);
         break;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// daemon/thrift/classify.cc: compares a unit's first bytes with those of each format.
+// daemon/thrift/classify.cc: compares the first bytes of a unit with those of each format.
 #include "daemon/thrift/classify.h"
 
 #include <algorithm>
@@ -16,7 +16,7 @@ using First = std::span<const uint8_t>;
 constexpr std::array<std::string_view, 10> kHttpStarts = {"POST", "OPTI", "GET ", "HTTP", "HEAD",
                                                           "PUT ", "DELE", "PATC", "CONN", "PRI "};
 
-// For each encoding, the size in bytes of the shortest message: a head without a name.
+// The size in bytes of the shortest message in each encoding: a head with an empty name.
 constexpr uint32_t kStrictBytesMin = 4 + 4 + 4;
 constexpr uint32_t kOldBytesMin = 4 + 1 + 4;
 constexpr uint32_t kCompactBytesMin = 2 + 1 + 1;
@@ -47,9 +47,8 @@ Match match(First bytes, std::string_view text) {
 bool is_printable(uint8_t byte) { return byte > 0x20 && byte < 0x7f; }
 bool is_message_type(uint8_t type) { return type >= 1 && type <= 4; }
 
-// Recognises every encoding except old binary, because only old binary messages begin without an
-// identifying byte. Returns kOpaque if the bytes begin none of these encodings. `body_bytes` is the
-// maximum size of the message.
+// Recognises every encoding except old binary, which has no identifying first byte. Returns kOpaque
+// if the bytes begin no other encoding. `body_bytes` is the maximum size of the message in bytes.
 Classification classify_marked(First body, uint32_t body_bytes, Framing framing) {
   if (body.empty()) return undecided();
   const auto fits = [&](uint32_t least) { return body_bytes >= least; };
@@ -83,7 +82,7 @@ Classification classify_marked(First body, uint32_t body_bytes, Framing framing)
   return opaque("unknown");
 }
 
-// Classifies a unit whose first bytes cannot be a frame's length.
+// Classifies a unit whose first bytes cannot be the length of a frame.
 Classification classify_lengthless(First first) {
   if (const auto marked = classify_marked(first, UINT32_MAX, Framing::kUnframed);
       marked.kind != Kind::kOpaque) {
@@ -108,18 +107,18 @@ Classification classify_lengthless(First first) {
   return opaque("unknown");
 }
 
-// Returns kOpaque with the reason, for a unit whose bytes after the first four do not look like
-// Thrift.
+// Returns kOpaque with the reason, for a unit that cannot be a frame. `word` has the unit's first
+// four bytes, and `byte4` is its fifth byte.
 Classification not_a_frame(uint32_t word, uint8_t byte4) {
   const uint8_t type = static_cast<uint8_t>(word >> 24);
-  // SASL's START, then the length of the mechanism's name.
+  // SASL begins with the byte START (1) and the length of the mechanism's name.
   if (word == 0x01000000 && byte4 >= 1 && byte4 <= kSaslNameBytesMax) return opaque("sasl");
   if (is_message_type(type) && (word & 0x00ffffff) == 0x000180) return opaque("binary_le");
   return opaque("unknown");
 }
 
 // Checks whether the body of a frame begins like a THeader frame that fills the body: with the
-// length of the rest of the body, and the magic number of THeader.
+// length of the rest of the body, and THeader's magic number.
 Match match_inner_header(uint32_t frame_bytes, First body) {
   if (frame_bytes < 4 + kHeaderBytesMin) return Match::kNo;
   const uint32_t inner = frame_bytes - 4;
@@ -132,8 +131,8 @@ Match match_inner_header(uint32_t frame_bytes, First body) {
   return match(body, {start, sizeof start});
 }
 
-// Classifies a unit by its first word and the bytes after it. `word` is the length of a frame or,
-// in old binary without frames, of a name.
+// Classifies a unit by its first four bytes, `word`, and the bytes after them, `body`. `word` is
+// the length of a frame, or the length of a name in unframed old binary.
 Classification classify_length(uint32_t word, First body) {
   if (word == 0) return {.kind = Kind::kEmptyFrame, .framing = Framing::kFramed};
   if (body.empty()) return undecided();
@@ -168,8 +167,8 @@ Classification classify_length(uint32_t word, First body) {
 Classification classify(First first) {
   if (first.empty()) return undecided();
   if (first[0] > kFrameBytesMax >> 24) return classify_lengthless(first);
-  // The first three bytes identify a TLS record. Read as the length of a frame, the same bytes
-  // would mean 369 MB.
+  // The first three bytes identify a TLS record. As a frame's length, these bytes would mean 369
+  // MB.
   if (first.size() >= 3 && first[0] == 0x16 && first[1] == 0x03 && first[2] <= 0x04) {
     return opaque("tls");
   }

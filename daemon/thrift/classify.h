@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // daemon/thrift/classify.h: classifies a unit (a Thrift frame, or an unframed message) by its first
-// bytes: a Thrift message in a known framing and encoding, an empty frame, or bytes of another
-// protocol, which the daemon passes on without reading them as Thrift (opaque).
+// bytes: as a Thrift message in a known framing and encoding, as an empty frame, or as opaque
+// (bytes of another protocol, which the daemon passes on unread).
 //
-// classify() decides as soon as the bytes allow only one answer. Otherwise the daemon would hold
-// back a short greeting of another protocol while it waits for bytes that never arrive.
-// docs/wire.md section 1.1 describes the rules.
+// classify() decides as soon as the bytes allow only one answer. If it waited for more, the daemon
+// would hold back a short greeting of another protocol, and wait for bytes that never arrive.
+// docs/wire.md section 1.1 has the rules.
 #pragma once
 
 #include <cstddef>
@@ -17,24 +17,24 @@
 
 namespace hat::thrift {
 
-// The largest length in bytes that a Thrift frame may announce in its length word. The length word
-// itself does not count. classify() does not take a larger number for a frame's length.
+// The largest length in bytes that a Thrift frame may have, without its length word. classify()
+// does not accept a larger number as a frame's length.
 inline constexpr uint32_t kFrameBytesMax = 0x3fffffff;
-// The largest number of a unit's bytes that classify() needs for its decision.
+// The number of first bytes of a unit with which classify() always decides.
 inline constexpr size_t kDecisiveBytesMax = 10;
 
 struct Classification {
   enum class Kind : uint8_t { kUndecided, kMessage, kEmptyFrame, kOpaque };
 
   Kind kind = Kind::kUndecided;
-  Framing framing = Framing::kUnframed;   // set for kMessage; for kEmptyFrame always kFramed
+  Framing framing = Framing::kUnframed;   // set for kMessage; kFramed for kEmptyFrame
   Encoding encoding = Encoding::kBinary;  // set for kMessage, unless has_header(framing)
-  std::string_view opaque_reason;         // set for kOpaque: see MessageReader::opaque_reason()
+  std::string_view opaque_reason;         // set for kOpaque, as in MessageReader::opaque_reason()
 };
 
-// Classifies a unit by the bytes that have arrived. `first` has all of these bytes, or at least the
-// first kDecisiveBytesMax. Returns kUndecided if more bytes are needed. Any other result stays the
-// same when more bytes arrive.
+// Classifies a unit. `first` has the bytes of the unit that have arrived, or at least the first
+// kDecisiveBytesMax of them. Returns kUndecided if more bytes are needed. More bytes do not change
+// any other result.
 Classification classify(std::span<const uint8_t> first);
 
 }  // namespace hat::thrift

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// daemon/thrift/classify_test.cc: tests classify(), which recognizes framing and encoding, with the
-// first bytes of each format.
+// daemon/thrift/classify_test.cc: tests classify() with the first bytes of each format.
 #include "daemon/thrift/classify.h"
 
 #include <gtest/gtest.h>
@@ -17,7 +16,7 @@ using Kind = Classification::Kind;
 struct Row {
   std::string_view name;
   std::string_view bytes;
-  size_t decisive;  // the smallest number of these bytes with which classify() can decide
+  size_t decisive;  // how many of these bytes classify() needs to decide
   Kind kind;
   Framing framing = Framing::kUnframed;
   Encoding encoding = Encoding::kBinary;
@@ -169,7 +168,7 @@ TEST(ClassifyBounds, TenBytesAlwaysDecide) {
   for (int round = 0; round < 200'000; ++round) {
     for (auto& byte : bytes) {
       state = state * 1664525 + 1013904223;
-      // Three of four random bytes are taken from the bytes that formats begin with.
+      // Three of four bytes are taken from the bytes with which formats begin.
       constexpr uint8_t kTable[] = {0x00, 0x01, 0x03, 0x0f, 0x16, 0x80,
                                     0x82, 0xff, '[',  '1',  ',',  '"'};
       byte = (state >> 30) == 0 ? static_cast<uint8_t>(state >> 16)

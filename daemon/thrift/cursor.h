@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// daemon/thrift/cursor.h: reads input that arrives in pieces. The last token of a piece (such as
-// an integer) may continue in the next piece.
+// daemon/thrift/cursor.h: reads input that arrives in pieces. The last token of a piece (such as an
+// integer) can continue in the next piece.
 //
-// Every reader in this folder consumes the bytes of a Cursor (the unread part of one piece), keeps
-// an incomplete token in a Token or a Varint, and returns kNeedMore only when the cursor is empty.
+// Every reader in this folder consumes bytes from a Cursor (the unread part of one piece), keeps an
+// incomplete token in a Token or a Varint, and returns kNeedMore only when the Cursor is empty.
 #pragma once
 
 #include <algorithm>
@@ -38,15 +38,15 @@ Word big_endian(const uint8_t* p) {
 inline uint16_t big_endian16(const uint8_t* p) { return big_endian<uint16_t>(p); }
 inline uint32_t big_endian32(const uint8_t* p) { return big_endian<uint32_t>(p); }
 
-// Reads a token of known size, and assembles the token if its bytes arrive in several pieces.
+// Reads tokens of a known size. Assembles a token whose bytes arrive in several pieces.
 class Token {
  public:
   static constexpr size_t kBytesMax = 16;
 
-  // Returns a pointer to the `size` bytes of the whole token, or nullptr if the input ended before
-  // the token's end. After nullptr the caller calls take() again, with the same size and more
-  // input. The pointer points into the input or into this object, so it is valid until the next
-  // call, and only while the input is.
+  // Returns a pointer to the `size` bytes of the token. Returns nullptr if the input ends before
+  // the token does; the caller must then call take() again with the same size and more input. The
+  // pointer points into the input or into this object: it is valid until the next call, and as long
+  // as the input exists.
   const uint8_t* take(Cursor& in, size_t size) {
     if (filled_ == 0 && in.left() >= size) [[likely]] {
       const uint8_t* token = in.at;
@@ -73,8 +73,8 @@ class Token {
   uint8_t filled_ = 0;
 };
 
-// Reads a variable-length integer: 7 bits per byte, the least significant first. As in libthrift,
-// the integer has at most 10 bytes, and a reader that needs 32 bits takes the low 32 bits.
+// Reads a variable-length integer: 7 bits per byte, the least significant bits first. As in
+// libthrift, the integer has at most 10 bytes, and a reader of 32 bits takes the low 32 bits.
 class Varint {
  public:
   static constexpr uint8_t kBytesMax = 10;
@@ -108,7 +108,7 @@ class Varint {
   uint8_t bytes_ = 0;
 };
 
-// Skips a number of bytes without reading them. These bytes may arrive in any number of pieces.
+// Skips a number of bytes, which can arrive in any number of pieces.
 class Skip {
  public:
   void begin(Cursor& in, uint64_t bytes) {
@@ -116,7 +116,7 @@ class Skip {
     in.at += now;
     left_ = bytes - now;
   }
-  // Returns false if the cursor is empty and bytes remain to be skipped.
+  // Continues to skip. Returns false if the input is used up and more bytes must be skipped.
   bool finish(Cursor& in) {
     if (left_ > 0) begin(in, left_);
     return left_ == 0;

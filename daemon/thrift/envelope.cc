@@ -104,7 +104,8 @@ void write_envelope(std::span<const std::byte> envelope, Framing framing, Encodi
     put_big_endian32(out.data() + lengths + kHeaderSeqidAt, ids.header_seqid);
   }
   append_head(frame.subspan(header), encoding, ids.seqid, out);
-  const auto grown = static_cast<uint32_t>(out.size() - envelope.size());  // modulo 2^32
+  const auto grown =
+      static_cast<uint32_t>(out.size() - envelope.size());  // wraps around if negative
   for (size_t at = 0; at < lengths; at += kLengthWordBytes) {
     put_big_endian32(out.data() + at, big_endian32(octets(envelope) + at) + grown);
   }

@@ -65,7 +65,8 @@ std::string in_frame(const std::string& body) {
   return length + body;
 }
 
-// Stock servers answer each message in a frame, so a frame with several messages is not one call.
+// A frame with several messages is not one call: Apache Thrift's servers answer each message in a
+// frame.
 TEST(ReadWhole, RefusesFramesWithMoreInThemThanOneMessage) {
   std::mt19937 random(1);
   const Dialect unframed{"", Framing::kUnframed, Encoding::kBinary};

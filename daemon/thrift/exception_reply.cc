@@ -11,11 +11,12 @@ namespace {
 
 constexpr auto kException = static_cast<uint8_t>(MessageType::kException);
 constexpr uint16_t kHeaderMagic = 0x0fff;
-// The reply's one THeader word has the protocol id, no transforms and two bytes of padding.
+// The reply's one THeader word has the protocol id, the number of transforms (0) and two bytes of
+// padding.
 constexpr uint16_t kHeaderWords = 1;
 
-// Appends bytes to the reply. The buffer of the reply has space for the longest name and text, so
-// the Writer does not check the space.
+// Appends bytes to the reply. Does not check the space: the reply's buffer has space for the
+// longest name and text.
 class Writer {
  public:
   Writer(std::byte* begin) : begin_(begin), at_(begin) {}
@@ -64,8 +65,8 @@ class Writer {
   std::byte* at_;
 };
 
-// Returns `text` cut to kExceptionTextBytesMax. Never cuts inside a UTF-8 character, because some
-// clients refuse a text with a part of a character.
+// Returns the first kExceptionTextBytesMax bytes of `text`, without a partial UTF-8 character at
+// the end: some clients reject a text with such a character.
 std::string_view cut(std::string_view text) {
   if (text.size() <= kExceptionTextBytesMax) return text;
   size_t size = kExceptionTextBytesMax;
@@ -88,7 +89,7 @@ void write_binary(Writer& out, std::string_view name, int32_t seqid, int32_t cod
 
 void write_compact(Writer& out, std::string_view name, int32_t seqid, int32_t code,
                    std::string_view text) {
-  constexpr uint8_t kNextField = 1 << 4;  // the field's id is one higher than the last field's id
+  constexpr uint8_t kNextField = 1 << 4;  // the field's id is one higher than the previous field's
   constexpr uint8_t kBinary = 8, kI32 = 5, kStop = 0;
   out.u8(0x82), out.u8(kException << 5 | 1);
   out.varint(static_cast<uint32_t>(seqid));
@@ -118,7 +119,7 @@ ExceptionReply::ExceptionReply(const Head& request, ExceptionCode code, std::str
   const auto shown = cut(text);
 
   Writer out(bytes_.data());
-  // Reserves the length words, which are set below.
+  // Reserves space for the length words, which are set below.
   for (uint32_t i = 0; i < length_bytes(request.framing); ++i) out.u8(0);
   if (has_header(request.framing)) {
     out.u16(kHeaderMagic), out.u16(request.header_flags), out.u32(request.header_seqid);

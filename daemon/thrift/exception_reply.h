@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// daemon/thrift/exception_reply.h: builds the reply by which the daemon reports a failed call: a
-// TApplicationException in the caller's own framing and encoding.
+// daemon/thrift/exception_reply.h: builds the reply by which the daemon reports that a call failed:
+// a TApplicationException in the framing and encoding of the request.
 //
-// Some clients (Go, Rust, Node) insist on the exact sequence id and the *bare* function name, so
-// the reply takes the id and the name from the request's head. A request in old binary gets its
-// reply in strict binary, as from stock Thrift servers. A reply in THeader repeats the request's
-// protocol id, flags and header sequence id, and has no transforms.
+// Some clients (Go, Rust, Node) require the exact sequence id and the function's name without a
+// service prefix; the reply takes both from the request's head. A request in old (non-strict)
+// binary gets a reply in strict binary, as from Apache Thrift's servers. A reply in THeader repeats
+// the request's protocol id, flags and header sequence id, and has no transforms.
 //
 // Source: docs/wire.md section 2.
 #pragma once
@@ -35,17 +35,16 @@ enum class ExceptionCode : int32_t {
   kUnsupportedClientType = 10,
 };
 
-inline constexpr size_t kExceptionTextBytesMax =
-    512;  // the reply has only the first bytes of a longer text
+inline constexpr size_t kExceptionTextBytesMax = 512;  // longer texts are cut
 
-// Holds the reply's bytes in a buffer of fixed size, so that an answer needs no allocation.
+// An exception reply. Its buffer has a fixed size, so that a reply needs no memory allocation.
 class ExceptionReply {
  public:
   ExceptionReply(const Head& request, ExceptionCode code, std::string_view text);
   std::span<const std::byte> bytes() const { return {bytes_.data(), size_}; }
 
  private:
-  // JSON may need six bytes, \u00xx, for each byte of the name and the text.
+  // In JSON, each byte of the name and the text can take six bytes (\u00xx).
   std::array<std::byte, 256 + 6 * (kNameBytesMax + kExceptionTextBytesMax)> bytes_;
   size_t size_ = 0;
 };

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// daemon/thrift/exception_reply_test.cc: checks that libthrift reads our exception replies.
+// daemon/thrift/exception_reply_test.cc: checks that libthrift can read the daemon's exception
+// replies.
 #include "daemon/thrift/exception_reply.h"
 
 #include <gtest/gtest.h>
@@ -29,7 +30,7 @@ class ExceptionReplyTest : public testing::TestWithParam<Dialect> {
             .header_seqid = 0xfedcba98};
   }
   // Returns the encoding of the reply. A request in old binary gets a reply in strict binary, which
-  // the readers of old binary accept.
+  // readers of old binary accept.
   Encoding answered() const {
     return GetParam().encoding == Encoding::kBinaryOld ? Encoding::kBinary : GetParam().encoding;
   }
@@ -100,7 +101,7 @@ TEST(ExceptionReplyJson, HasNoControlBytes) {
 
 TEST_P(ExceptionReplyTest, TextsAreNotCutWithinACharacter) {
   std::string text(kExceptionTextBytesMax - 1, 'a');
-  text += "\xe2\x82\xac";  // one character of three bytes; only one byte would fit
+  text += "\xe2\x82\xac";  // one character of three bytes, of which only one fits
   const ExceptionReply reply(request("get", 1), ExceptionCode::kUnknown, text);
   const auto read = stock_exception(GetParam(), text_of(reply.bytes()));
   ASSERT_TRUE(read);

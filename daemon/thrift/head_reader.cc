@@ -145,7 +145,7 @@ Progress HeadReader::compact_step(Cursor& in) {
   }
 }
 
-// Reads [1,"name",type,seqid,  without white space, as stock readers require.
+// Reads a head of the form [1,"name",type,seqid, without white space, as libthrift requires.
 Progress HeadReader::json_step(Cursor& in) {
   if (awaited_ == Awaited::kEscapeDigits) return json_escape_digits(in);
   if (awaited_ == Awaited::kStart) {
@@ -156,7 +156,7 @@ Progress HeadReader::json_step(Cursor& in) {
                                                                          : Progress::kBroken;
   }
   if (awaited_ == Awaited::kTypeDigit) {
-    const uint8_t* token = token_.take(in, 3);  // ,type,
+    const uint8_t* token = token_.take(in, 3);  // a comma, the type's digit, a comma
     if (token == nullptr) return Progress::kNeedMore;
     awaited_ = Awaited::kSeqidDigits;
     if (token[0] != ',' || token[2] != ',') return Progress::kBroken;
@@ -219,8 +219,7 @@ Progress HeadReader::json_escape_byte(uint8_t byte) {
 }
 
 // Reads the four digits of an escape from \u0000 to \u00ff, and appends the character to the name
-// in UTF-8. Refuses escapes of higher characters, because writers write these characters as UTF-8
-// and never as escapes.
+// in UTF-8. Rejects escapes of higher characters, which writers never escape.
 Progress HeadReader::json_escape_digits(Cursor& in) {
   const uint8_t* token = token_.take(in, 4);
   if (token == nullptr) return Progress::kNeedMore;

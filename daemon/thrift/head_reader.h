@@ -14,15 +14,15 @@ namespace hat::thrift {
 
 class HeadReader {
  public:
-  // Prepares to read a message in this encoding. The next byte of the input must be the first byte
-  // of the message.
+  // Prepares to read a message in `encoding`. The next byte of the input must be the message's
+  // first byte.
   void begin(Encoding encoding);
   // Continues to read with the bytes of `in`. After kDone, `in` is at the message's struct.
   Progress read(Cursor& in);
 
   MessageType type() const { return type_; }
   int32_t seqid() const { return seqid_; }
-  // Returns the name's length in bytes. Valid after kLongName too, except in JSON.
+  // Returns the length of the name in bytes. Also valid after kLongName, except in JSON.
   uint32_t name_bytes() const { return name_bytes_; }
   std::string_view name() const { return {name_.data(), name_filled_}; }
 
@@ -69,7 +69,7 @@ class HeadReader {
   int32_t seqid_ = 0;
   uint32_t name_bytes_ = 0;
   uint32_t name_filled_ = 0;
-  // The digits and sign of a JSON sequence id that have been read so far.
+  // The digits and the sign of a JSON sequence id, as far as they were read.
   int64_t digits_ = 0;
   uint8_t digit_count_ = 0;
   bool negative_ = false;

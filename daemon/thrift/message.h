@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// daemon/thrift/message.h: describes a Thrift message as far as the daemon reads it: its framing,
-// its encoding and its head (type, name and sequence id). The daemon does not interpret the rest.
+// daemon/thrift/message.h: the parts of a Thrift message that the daemon reads: its framing, its
+// encoding and its head (type, name and sequence id).
 //
-// Thrift calls an Encoding a "protocol" and a Framing a "transport". This project uses these two
-// words for other things.
+// Thrift calls an Encoding a "protocol", and a Framing a "transport". In this project, these two
+// words have other meanings.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ namespace hat::thrift {
 
 enum class Framing : uint8_t {
   kUnframed,
-  kFramed,        // i32 length, then messages (usually one)
+  kFramed,        // a length of 4 bytes, then messages (usually one)
   kHeader,        // THeader: length, magic 0x0fff, flags, seqid, header words, then a message
   kFramedHeader,  // TFramedTransport under THeader: a length, then all of kHeader
 };
@@ -22,7 +22,7 @@ constexpr bool has_header(Framing framing) {
   return framing == Framing::kHeader || framing == Framing::kFramedHeader;
 }
 
-// Returns how many bytes the length words at the start of a unit take.
+// Returns the size in bytes of the length words at the start of a unit.
 constexpr uint32_t length_bytes(Framing framing) {
   if (framing == Framing::kUnframed) return 0;
   return framing == Framing::kFramedHeader ? 8 : 4;
@@ -38,17 +38,18 @@ enum class Encoding : uint8_t {
 // Thrift's TMessageType, with its values on the wire.
 enum class MessageType : uint8_t { kCall = 1, kReply = 2, kException = 3, kOneway = 4 };
 
-// How a call ended, as the reply's type and the first field of its struct show.
+// How a call ended, as the type of the reply and the first field of its struct show.
 enum class Outcome : uint8_t {
-  kSuccess,               // field 0, or no field at all (void)
+  kSuccess,               // the field 0, or no field (a void function)
   kDeclaredException,     // a field of the function's `throws`
   kApplicationException,  // TApplicationException
 };
 
-// A longer name makes a stream opaque.
+// The longest name, in bytes. A message with a longer name makes its stream opaque.
 inline constexpr uint32_t kNameBytesMax = 255;
 
-// The start of a message in the JSON protocol: the list's bracket, version 1, the name's quote.
+// The first bytes of a message in JSON: the list's bracket, version 1, and the name's opening
+// quote.
 inline constexpr std::string_view kJsonStart = "[1,\"";
 
 struct Head {
@@ -56,30 +57,31 @@ struct Head {
   Encoding encoding = Encoding::kBinary;
   MessageType type = MessageType::kCall;
   int32_t seqid = 0;
-  std::string_view name;  // as on the wire ("Service:method" when multiplexed); owned by the reader
+  std::string_view name;  // as on the wire ("Service:method" if multiplexed); owned by the reader
 
-  // The size of the whole frame in bytes, including the length words; 0 if kUnframed.
+  // The size of the whole frame in bytes, with its length words; 0 if kUnframed.
   uint32_t frame_bytes = 0;
 
-  // Set only if has_header(framing). An answer repeats both.
+  // Set only if has_header(framing). A reply repeats both values.
   uint16_t header_flags = 0;
   uint32_t header_seqid = 0;
 };
 
-// Returns "method" for "Service:method", and a bare name as it is. Stock servers reply with the
-// bare name.
+// Returns "method" for "Service:method", and a name without a prefix unchanged. Apache Thrift's
+// servers reply with the name without the prefix.
 constexpr std::string_view bare_name(std::string_view name) {
   const auto colon = name.find(':');
   return colon == std::string_view::npos ? name : name.substr(colon + 1);
 }
 
-// Returns "Service" for "Service:method", and an empty text for a bare name.
+// Returns "Service" for "Service:method", and an empty text for a name without a prefix.
 constexpr std::string_view service_prefix(std::string_view name) {
   const auto colon = name.find(':');
   return colon == std::string_view::npos ? std::string_view() : name.substr(0, colon);
 }
 
-// Returns the FNV-1a hash of a function's bare name. It is the same in every process.
+// Returns the FNV-1a hash of a function's name, which is the same in every process. Pass the name
+// without a service prefix.
 constexpr uint64_t name_hash(std::string_view name) {
   uint64_t hash = 0xcbf29ce484222325;
   for (const char one : name) hash = (hash ^ static_cast<uint8_t>(one)) * 0x100000001b3;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // daemon/thrift/message_reader.cc: reads the parts of a unit (a frame or an unframed message) in
-// order: first bytes, THeader's header, the heads and bodies of messages, and the end.
+// order: first bytes, THeader's header, the heads and structs of messages, and the end.
 #include "daemon/thrift/message_reader.h"
 
 #include <algorithm>
@@ -19,8 +19,7 @@ MessageReader::Step MessageReader::next(std::span<const std::byte> bytes) {
   return {static_cast<size_t>(in.at - begin), event};
 }
 
-// Reads the parts of a unit until an event, or until the cursor is empty. If a function that this
-// one calls returns kNeedMore with bytes left, the loop continues.
+// Reads parts of a unit until an event occurs or the input is used up.
 MessageReader::Event MessageReader::advance(Cursor& in) {
   for (;;) {
     if (state_ == State::kOpaque) return Event::kOpaque;
@@ -51,12 +50,12 @@ MessageReader::Event MessageReader::advance(Cursor& in) {
   }
 }
 
-// Handles the usual case quickly: a unit in strict binary whose head has arrived completely.
-// Returns false and consumes nothing for any other unit. advance() can read every unit and gives
-// the same result, but more slowly.
+// Reads the usual first bytes quickly: a unit in strict binary whose whole head has arrived.
+// Returns false and consumes nothing for any other unit; advance() reads every unit, but more
+// slowly.
 bool MessageReader::start_whole(Cursor& in) {
   constexpr uint32_t kStrict = 0x8001;
-  constexpr size_t kHeadBytesMin = 12;  // with an empty name
+  constexpr size_t kHeadBytesMin = 12;  // size of a head with an empty name
   if (first_size_ > 0 || in.left() < kLengthBytes + kHeadBytesMin) return false;
   const uint8_t* message = in.at;
   uint64_t frame_bytes = kNoFrame;
@@ -64,7 +63,7 @@ bool MessageReader::start_whole(Cursor& in) {
     frame_bytes = big_endian32(message);
     message += kLengthBytes;
     if (frame_bytes > kFrameBytesMax || big_endian16(message) != kStrict) return false;
-    if (in.at[0] == 0x16) return false;  // may be TLS
+    if (in.at[0] == 0x16) return false;  // can be TLS
   }
   const uint8_t type = message[3];
   const uint32_t name_bytes = big_endian32(message + 4);
@@ -79,8 +78,8 @@ bool MessageReader::start_whole(Cursor& in) {
   frame_left_ = (framed ? frame_bytes : kNoFrame) - head_bytes;
   understood_ = true;
   frame_bytes_ = framed ? static_cast<uint32_t>(kLengthBytes + frame_bytes) : 0;
-  // A copy of fixed size is faster than a copy of the name's size. The copy also includes bytes
-  // after the name, which are not used.
+  // A copy of fixed size is faster than a copy of the name's size. It can include bytes after the
+  // name, which are not used.
   constexpr size_t kUsualNameBytes = 32;
   if (name_bytes <= kUsualNameBytes && come >= 8 + kUsualNameBytes) {
     std::memcpy(name_.data(), message + 8, kUsualNameBytes);
@@ -112,8 +111,7 @@ MessageReader::Event MessageReader::start(Cursor& in) {
     Cursor again{first_.data() + length_bytes(found.framing), first_.data() + first_size_};
     first_size_ = 0;
     const Event event = begin_unit(found, first_.data());
-    // Reads the stored first bytes again. They do not end the unit, because a unit always has more
-    // bytes.
+    // Reads the stored first bytes again. They never contain the end of the unit.
     return event == Event::kNeedMore ? advance(again) : event;
   }
   return Event::kNeedMore;
@@ -161,12 +159,13 @@ Progress MessageReader::read_part(Cursor& in) {
     default:
       break;
   }
-  in.at = in.end;  // kFrameRest
+  in.at = in.end;  // in State::kFrameRest
   return Progress::kNeedMore;
 }
 
 MessageReader::Event MessageReader::at_frame_end() {
-  // A header without payload is an empty frame. A head that the frame's end cuts off is not a head.
+  // A header without payload is an empty frame. A head that is cut off by the frame's end is not a
+  // head.
   const bool inside_head = state_ == State::kHead && head_begun_;
   const bool cut_off = inside_head && !unit_has_head_;
   if (inside_head || state_ == State::kBody) understood_ = false;
@@ -207,7 +206,7 @@ MessageReader::Event MessageReader::after_broken(Progress progress) {
     return Event::kNeedMore;
   }
   if (state_ == State::kHeader && header_.transformed()) return become_opaque("theader_transform");
-  // A name cannot be longer than the rest of its frame, so such a length means that the bytes are
+  // A name cannot be longer than the rest of its frame: a greater length means that the bytes are
   // not a Thrift head.
   const bool long_name = progress == Progress::kLongName && head_reader_.name_bytes() < frame_left_;
   return become_opaque(long_name ? "long_name" : "unknown");

@@ -13,26 +13,26 @@
 //     }
 //   }
 //
-// A *unit* is one frame or one unframed message. A frame may carry several messages, and stock
-// blocking servers answer each of them. In such a frame each message gives one kHead event, and the
-// whole frame gives one kEnd event. The reader detects framing and encoding anew for each unit,
-// because stock servers allow clients to mix framings on one connection. The events never depend on
-// how the input is split into pieces.
+// A *unit* is one frame or one unframed message. A frame can have several messages, and Apache
+// Thrift's blocking servers answer each of them. The reader returns one kHead for each message, and
+// one kEnd for the whole unit. It detects framing and encoding anew for each unit, because those
+// servers let clients mix framings on one connection. The events never depend on how the input is
+// split into pieces.
 //
-// The stream is opaque (the daemon passes it on without reading it) if it has TLS, SASL, HTTP,
-// zlib, little-endian binary, a THeader payload with transforms, a name over kNameBytesMax, or
-// anything unknown. If the current unit has had no kHead, all bytes of the unit are opaque. If the
-// unit is an unframed message that has had its kHead, only the rest of the unit is opaque. A reader
-// that has returned kOpaque returns nothing else afterwards, and consumes no more bytes. A frame
-// never becomes opaque after its first kHead: if the reader cannot parse the rest of the frame, it
-// counts that rest as part of the newest message.
+// The stream is opaque (the daemon passes it on unread) if it has TLS, SASL, HTTP, zlib,
+// little-endian binary, a THeader payload with transforms, a name longer than kNameBytesMax, or
+// unknown bytes. Before the unit's first kHead, kOpaque means that all bytes of the unit are
+// opaque. After the kHead of an unframed message, it means the rest of the unit. A reader that has
+// returned kOpaque consumes no more bytes, and returns only kOpaque. A frame never becomes opaque
+// after its first kHead: if the reader cannot parse the rest of a frame, it counts the rest as part
+// of the newest message.
 //
-// Bounds   nesting 64, names kNameBytesMax, frames 0x3fffffff bytes. The caller compares a frame's
-//          size (Head::frame_bytes) with the configured limit.
-// Cost     no allocation, lock or exception. The reader looks at each byte at most once, except the
-//          first ten of a unit, and skips string bodies and arrays of fixed-size elements in O(1).
-//          A framed strict message of 64 bytes takes about 25 ns; message_reader_bench measures it.
-// Thread   One thread at a time; each direction of each stream has its own reader.
+// Bounds   At most 64 levels of nesting, names of kNameBytesMax bytes, frames of 0x3fffffff bytes.
+//          The caller compares a frame's size (Head::frame_bytes) with the configured limit.
+// Cost     No allocation, lock or exception. The reader examines each byte at most once, except the
+//          first ten of a unit, and skips strings and arrays of fixed-size elements in O(1). A
+//          framed strict message of 64 bytes takes about 25 ns (message_reader_bench).
+// Thread   One thread at a time. Each direction of each stream has a reader of its own.
 // Source   docs/wire.md section 1; Thrift's doc/specs.
 #pragma once
 
@@ -66,23 +66,24 @@ class MessageReader {
   MessageReader(const MessageReader&) = delete;  // head().name points into this object
   MessageReader& operator=(const MessageReader&) = delete;
 
-  // Consumes bytes up to the next event. `consumed` may be all of them, or none.
+  // Consumes bytes up to the next event. `consumed` can be 0, or the size of `bytes`.
   Step next(std::span<const std::byte> bytes);
 
   // Returns the newest message's head. The head's name stays valid until the next kHead.
   const Head& head() const { return head_; }
-  // Returns how the newest message ended. The value has no meaning for a request.
+  // Returns how the newest message's call ended. Has no meaning if the message is a request.
   Outcome outcome() const;
   // Returns why the stream is opaque, as a stable lower-case token for metrics: "tls", "http",
-  // "sasl", "zlib", "binary_le", "theader_transform", "long_name", "unknown". Set with kOpaque.
+  // "sasl", "zlib", "binary_le", "theader_transform", "long_name", "unknown". Valid after kOpaque.
   std::string_view opaque_reason() const { return opaque_reason_; }
-  // Returns how many of the next bytes the reader will skip, whatever their values: for example
-  // the rest of a string.
+  // Returns how many of the next bytes the reader will skip without examining them, for example the
+  // rest of a string.
   uint64_t unexamined() const;
-  // Returns true if the reader has followed all messages of the unit so far to their last byte.
-  // Returns false for a frame with bytes that are not a message: a server may read them in any way.
+  // Returns true if the reader has followed each message of the unit so far to its last byte.
+  // Returns false for a frame with bytes that are not a message, which a server might read
+  // differently.
   bool understood() const { return understood_; }
-  // Returns how many bytes of the unit have been consumed. At a kHead this is the offset of the
+  // Returns how many bytes of the unit were consumed. After a kHead this is the offset of the
   // message's struct.
   uint64_t unit_bytes() const {
     return (framing_ == Framing::kUnframed ? kNoFrame : frame_bytes_) - frame_left_;
@@ -94,11 +95,12 @@ class MessageReader {
   static constexpr uint64_t kNoFrame = std::numeric_limits<uint64_t>::max();
 
   enum class State : uint8_t {
-    kStart,      // start of a unit; first_ holds the bytes that have arrived
-    kHeader,     // THeader's own part
-    kHead,       // head of a message
-    kBody,       // struct of a message
-    kFrameRest,  // the frame's remaining bytes; they count as part of the newest message
+    kStart,      // at the start of a unit; first_ has the bytes that have arrived
+    kHeader,     // in the header of THeader
+    kHead,       // in the head of a message
+    kBody,       // in the struct of a message
+    kFrameRest,  // in bytes at a frame's end that are not a message; they count as part of the
+                 // newest message
     kOpaque,
   };
 
@@ -116,15 +118,15 @@ class MessageReader {
   Event become_opaque(std::string_view reason);
 
   State state_ = State::kStart;
-  bool head_begun_ = false;  // in kHead: some bytes of the head have arrived
+  bool head_begun_ = false;  // in State::kHead: some bytes of the head have arrived
   bool unit_has_head_ = false;
   bool understood_ = true;
   uint8_t first_size_ = 0;
   std::array<uint8_t, kDecisiveBytesMax> first_;
-  uint64_t frame_left_ = 0;  // bytes; counts down from kNoFrame if the unit is not a frame
+  uint64_t frame_left_ = 0;  // unread bytes of the unit; counts down from kNoFrame if unframed
   Framing framing_ = Framing::kUnframed;
   Encoding encoding_ = Encoding::kBinary;
-  uint32_t frame_bytes_ = 0;  // as in Head
+  uint32_t frame_bytes_ = 0;  // as in Head::frame_bytes
   Head head_;
   std::string_view opaque_reason_;
   HeaderReader header_;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// daemon/thrift/message_reader_bench.cc: measures how long it takes to read a message, and prints a
-// table in ns.
+// daemon/thrift/message_reader_bench.cc: measures how long MessageReader takes to read a message,
+// and prints a table in ns.
 //
 //   message_reader_bench [ROUNDS]    default 20000; ctest runs 10, to check that it still works
 //
-// For each row of the table, a MessageReader reads the same message again and again. The message
-// was written by libthrift and is whole in memory. The row shows the best of five batches, because
+// For each row of the table, a MessageReader reads the same message repeatedly. libthrift has
+// written the message, which is complete in memory. The row shows the best of five batches, because
 // other work on the machine can only make a batch slower.
 #include <algorithm>
 #include <chrono>
@@ -25,7 +25,7 @@ namespace {
 struct Row {
   std::string name;
   std::string bytes;
-  double rounds_share;  // factor for ROUNDS; smaller for messages that take longer
+  double rounds_share;  // factor for ROUNDS; smaller for slower messages
 };
 
 // Reads one unit. Returns false if the bytes are not exactly one unit with one message.

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// daemon/thrift/message_reader_corpus.cc: writes the seeds of message_reader_fuzz into a folder.
+// daemon/thrift/message_reader_corpus.cc: writes the seed inputs of message_reader_fuzz into a
+// folder.
 //
 //   message_reader_corpus tests/fuzz/corpus/message_reader_fuzz
 //
-// The seeds are small messages of each dialect, as libthrift writes them, and the first bytes of
-// other protocols.
+// The seeds are small messages in each framing and encoding, written by libthrift, and the first
+// bytes of other protocols.
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
@@ -43,7 +44,7 @@ constexpr Other kOthers[] = {
 
 void write(const std::filesystem::path& file, std::string_view stream) {
   std::ofstream out(file, std::ios::binary);
-  out << '\0' << stream;  // no cuts
+  out << '\0' << stream;  // the byte 0: the stream is not cut into pieces
 }
 
 std::string framed(const std::string& body) {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// daemon/thrift/message_reader_fuzz.cc: fuzzes MessageReader. Verifies that the events do not
+// daemon/thrift/message_reader_fuzz.cc: fuzzes MessageReader. Verifies that its events do not
 // depend on how the input is split into pieces, and that libthrift finds the same ends of messages.
 //
 // Input: u8 number of cuts, u16 (big-endian) offset of each cut, then the stream. The target reads
-// each stream three times: split at these cuts, in one piece, and byte by byte. If the first
-// message is unframed and not JSON, and libthrift reads it to its end, MessageReader must find the
-// same end. For each head that MessageReader finds, it must also be able to read the exception
-// reply for this head.
+// each stream three times: split at the cuts, in one piece, and byte by byte. If the first message
+// is unframed and not JSON, and libthrift reads it to its end, MessageReader must find the same
+// end. libthrift must be able to read the daemon's exception reply to each head that MessageReader
+// finds.
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// daemon/thrift/message_reader_split_test.cc: checks that the result does not depend on how the
-// input is split into pieces, and that each message ends at the byte at which it ends for
-// libthrift.
+// daemon/thrift/message_reader_split_test.cc: checks that MessageReader's events do not depend on
+// how the input is split into pieces, and that it finds the same ends of messages as libthrift.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -37,8 +36,8 @@ void flip_a_bit(char& byte, std::mt19937& random) {
   byte = static_cast<char>(byte ^ 1 << random() % 8);
 }
 
-// Flips bits, cuts off the end and inserts zero bytes, each at random. The result for bytes that
-// are not Thrift must not depend on splits either.
+// Flips bits, cuts off the end and inserts zero bytes, each at random. Events must not depend on
+// splits even if the bytes are not Thrift.
 void damage(std::string& bytes, std::mt19937& random) {
   for (auto left = random() % 3; left > 0; --left)
     flip_a_bit(bytes[random() % bytes.size()], random);
@@ -68,7 +67,7 @@ TEST(MessageReaderSplit, NeverChangesTheMeaning) {
     SCOPED_TRACE(seed);
     std::mt19937 random(seed);
     auto bytes = some_units(random);
-    // The time for all single cuts grows with the square of the size.
+    // Limits the test's time, which grows with the square of the size: each single cut is tested.
     if (bytes.size() > 1500) bytes.resize(1500);
     if (seed % 2 == 1) damage(bytes, random);
     expect_same_for_splits(bytes, random);
@@ -107,8 +106,8 @@ TEST(MessageReaderSplit, EndsWhereLibthriftEnds) {
     auto bytes = stock_message({"", Framing::kUnframed, encoding}, {"get", MessageType::kReply, 5},
                                {}, random);
     const auto head = trace(bytes).seen.at(0).at;
-    // Damages only the body. If libthrift still reads the message, our reader must end at the same
-    // byte.
+    // Damages only the body. If libthrift still reads the message, MessageReader must find the same
+    // end.
     if (seed % 2 == 1) flip_a_bit(bytes[head + random() % (bytes.size() - head)], random);
     const auto expected = stock_message_bytes(encoding, bytes);
     if (!expected) continue;

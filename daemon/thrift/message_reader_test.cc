@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// daemon/thrift/message_reader_test.cc: checks heads, ends and opaque streams, case by case.
+// daemon/thrift/message_reader_test.cc: checks the heads, ends and opaque streams that
+// MessageReader reports, case by case.
 #include "daemon/thrift/message_reader.h"
 
 #include <gtest/gtest.h>
@@ -157,7 +158,7 @@ TEST_P(DialectTest, UnitsOfAllDialectsFollowEachOther) {
 struct Expected {
   Event event;
   size_t at;
-  std::string_view detail = "";  // the name for kHead, the reason for kOpaque
+  std::string_view detail = "";  // for kHead: the name; for kOpaque: the reason
 };
 struct StreamRow {
   std::string_view name;
@@ -320,7 +321,7 @@ struct BodyRow {
   std::string_view name;
   Encoding encoding;
   std::string body;
-  bool whole;  // false if the body cannot be walked
+  bool whole;  // false if the reader cannot follow the body
 };
 
 const BodyRow kBodies[] = {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// daemon/thrift/nesting.h: the stack of open structs and containers, for code that walks
-// through the bytes of a Thrift message.
+// daemon/thrift/nesting.h: the stack of open structs and containers, for code that reads through
+// the bytes of a Thrift message.
 #pragma once
 
 #include <array>
@@ -9,18 +9,19 @@
 
 namespace hat::thrift {
 
-// The largest number of structs and containers that may be open at once, including the outermost
-// struct. Thrift's own readers have the same limit.
+// The largest number of structs and containers that may be open at once, with the outermost struct.
+// Thrift's own readers have the same limit.
 inline constexpr size_t kNestingMax = 64;
-// The largest number of elements in a container, and the largest length of a string in bytes: both
-// numbers are signed 32-bit integers on the wire.
+// The largest number of elements in a container, and the largest size of a string in bytes; both
+// are signed 32-bit integers on the wire.
 inline constexpr uint32_t kCountMax = 0x7fffffff;
 
 struct Level {
-  // The number of values of the container that the walk has not reached yet. In a map, keys and
-  // values both count, so the number is even before a key and odd before a value.
+  // The number of values in the container that were not read yet. In a map, keys and values both
+  // count: the number is even before a key and odd before a value.
   uint32_t left;
-  std::array<uint8_t, 2> types;  // [left % 2] is the next value's type; kStructLevel for a struct
+  std::array<uint8_t, 2> types;  // types[left % 2] is the next value's type; kStructLevel if this
+                                 // level is a struct
 
   uint8_t next_type() const { return types[left % 2]; }
 };

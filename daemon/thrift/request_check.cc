@@ -25,7 +25,7 @@ bool is_usual_name(std::string_view name) {
   });
 }
 
-// Returns true if `text` is exactly [1,"name",type,seqid,  with the values of `head`.
+// Returns true if `text` is exactly [1,"name",type,seqid, with the values of `head`.
 bool is_usual_json_head(std::string_view text, const Head& head) {
   const auto take = [&text](std::string_view part) {
     if (!text.starts_with(part)) return false;
@@ -39,8 +39,8 @@ bool is_usual_json_head(std::string_view text, const Head& head) {
          take({digits.data(), static_cast<size_t>(end - digits.data())}) && text == ",";
 }
 
-// Reads a struct and compares its fields with the types in the manifest. This class is a template,
-// so that the compiler can inline the functions that read the tokens of an encoding.
+// Reads a struct and compares its fields with the types in the manifest. A template, so that the
+// compiler can inline the functions of `Wire`, which reads one encoding.
 template <class Wire>
 class BodyChecker {
  public:
@@ -95,8 +95,8 @@ class BodyChecker {
     return true;
   }
 
-  // Checks a field that the manifest does not list. The type of such a field is known only from the
-  // request, so the field is accepted only if its type is one that every server skips correctly.
+  // Checks a field that the manifest does not list. Only the request says the type of such a field,
+  // so the field is accepted only if its type is one that every server skips correctly.
   bool unknown(const TypedField& field, Kind kind) {
     const bool passes = types_.allow_unknown_fields && kind == Kind::kStruct && field.id > 0 &&
                         !is_container(field.type) && field.type != WireType::kUuid;
@@ -135,8 +135,8 @@ class BodyChecker {
   bool list(const TypeSpec& element) {
     TypedContainer list;
     if (!enter() || !wire_.begin_list(list)) return false;
-    // The element type must be right even if the list is empty: a stock server that refuses the
-    // type may continue to read with the bytes after the list.
+    // Checks the element type even if the list is empty: a server that rejects the type can
+    // continue to read with the bytes after the list.
     if (list.element != element.wire) return wrong(RequestFault::kWrongType);
     --depth_;
     const size_t fixed = element.named ? 0 : Wire::fixed_bytes(element.wire);
@@ -172,7 +172,7 @@ class BodyChecker {
   Wire wire_;
   const ArgumentTypes& types_;
   size_t depth_ = 0;
-  // One bit for each field of each open struct: whether the field has occurred in the request. The
+  // One bit for each field of each open struct: true if the field has occurred in the request. The
   // bits of the innermost struct are last.
   std::vector<bool> seen_;
   RequestFault fault_ = RequestFault::kMalformed;
@@ -187,7 +187,7 @@ bool is_usual_head(std::span<const std::byte> envelope, const Head& head) {
   const auto* at = reinterpret_cast<const uint8_t*>(envelope.data()) + length_bytes(head.framing);
   const auto* const end = reinterpret_cast<const uint8_t*>(envelope.data()) + envelope.size();
   if (has_header(head.framing)) {
-    // The header words must be the protocol id in one byte, then zeroes, which mean: no transforms,
+    // The header words must be the protocol id in one byte, then zeroes, which mean no transforms,
     // no further headers, and padding.
     const auto* const words = at + kHeaderFixedBytes;
     const size_t bytes = 4 * size_t{big_endian16(at + kHeaderWordsAt)};
@@ -199,9 +199,9 @@ bool is_usual_head(std::span<const std::byte> envelope, const Head& head) {
   const auto name_bytes = static_cast<uint32_t>(head.name.size());
   switch (head.encoding) {
     case Encoding::kBinary:
-      return at[2] == 0;  // the version's third byte; HeadReader has checked the others
+      return at[2] == 0;  // third byte of the version word; HeadReader has checked the others
     case Encoding::kBinaryOld:
-      return true;  // each part of a head in this encoding has only one spelling
+      return true;  // a head in this encoding has only one spelling
     case Encoding::kCompact:
       return size == 2 + varint_bytes(static_cast<uint32_t>(head.seqid)) +
                          varint_bytes(name_bytes) + name_bytes;

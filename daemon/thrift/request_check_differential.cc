@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// daemon/thrift/request_check_differential.cc: compares the check with stock generated code, for
-// COUNT random requests, of which half are changed as an attacker would.
+// daemon/thrift/request_check_differential.cc: compares the daemon's check of requests with the
+// code that the Thrift compiler generates, for COUNT random requests. Half of the requests are
+// changed at random, as an attacker could change them.
 //
 //   request_check_differential COUNT [SEED]     compares with C++, and prints how many pass
 //   request_check_differential --write COUNT [SEED] > FILE
@@ -44,8 +45,8 @@ struct Random {
     if (bits() % 4 == 0) last = made;
     return made;
   }
-  // Returns a request in a frame. One frame in eight gets a second message, and one in eight is
-  // changed as an attacker would.
+  // Returns a request in a frame. One frame in eight gets a second message, and one frame in eight
+  // is changed at random.
   std::string framed(Encoding encoding) {
     std::string made = request(encoding);
     if (bits() % 8 == 0) made += last;
@@ -55,8 +56,8 @@ struct Random {
   }
 };
 
-// Returns `bytes` for a C string: backslashes and bytes that are not printable ASCII characters are
-// in hexadecimal.
+// Returns `bytes` as text of a C string: backslashes and bytes that are not printable ASCII are in
+// hexadecimal.
 std::string shown(std::string_view bytes) {
   constexpr std::string_view kDigits = "0123456789abcdef";
   std::string text;

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// daemon/thrift/request_check_fuzz.cc: verifies that the generated code of a server reads each
-// request that the daemon's check accepts as exactly one call of the function that the check has
-// found.
+// daemon/thrift/request_check_fuzz.cc: verifies that generated code reads each request that the
+// daemon's check accepts as exactly one call, of the function that the check has found.
 //
-// Input: one byte, which is odd if the check accepts unknown fields; then a request. The seeds of
-// the corpus have requests without a frame.
+// Input: one byte, odd if the check must accept unknown fields; then a request. The seeds in the
+// corpus are requests without a frame.
 #include <cstdint>
 #include <cstdlib>
 #include <iostream>

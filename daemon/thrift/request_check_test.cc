@@ -206,7 +206,7 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& row) { return row.param.name; });
 
 // Each of these requests makes the generated code of at least one language stop in the middle of
-// the request. A server in that language then reads the remaining bytes as another message.
+// the request; a server in that language then reads the remaining bytes as another message.
 INSTANTIATE_TEST_SUITE_P(
     WhereServersStop, BodyCheck,
     testing::Values(
@@ -362,7 +362,7 @@ TEST(BodyCheckTest, TakesEveryEscapeThatStandsForText) {
 
 TEST(BodyCheckTest, BoundsTheNesting) {
   const auto nested = [](int depth) {
-    std::string body = "\x0c\0\2"s;  // put's node; each round adds a list of one child
+    std::string body = "\x0c\0\2"s;  // put's argument; each round adds a list of one child node
     for (int i = 1; i < depth; ++i) body += "\x0f\0\2\x0c\0\0\0\1"s;
     return body + std::string(static_cast<size_t>(depth) + 1, '\0');
   };

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// daemon/thrift/stock_messages.cc: drives libthrift's protocols and transports.
+// daemon/thrift/stock_messages.cc: writes and reads Thrift messages with libthrift's protocols and
+// transports.
 #include "daemon/thrift/stock_messages.h"
 
 #include <thrift/TApplicationException.h>
@@ -21,9 +22,9 @@ using apache::thrift::TConfiguration;
 
 constexpr uint32_t kDepthMax = 6;
 
-// Returns libthrift's protocol over `memory`. `string_bytes_max` limits strings in input; 0 sets no
-// limit. Without a limit libthrift allocates space for a string before it checks that the input
-// contains the string.
+// Returns libthrift's protocol for `dialect` over `memory`. `string_bytes_max` limits the strings
+// in input; 0 means no limit. Without a limit, libthrift allocates space for a string before it
+// checks that the input contains the string.
 std::shared_ptr<tp::TProtocol> protocol(const Dialect& dialect,
                                         const std::shared_ptr<tt::TTransport>& memory,
                                         int32_t string_bytes_max = 0) {
@@ -52,8 +53,8 @@ std::shared_ptr<tp::TProtocol> protocol(const Dialect& dialect,
 
 std::shared_ptr<tt::TMemoryBuffer> memory_over(std::string_view bytes) {
   auto* data = reinterpret_cast<uint8_t*>(const_cast<char*>(bytes.data()));
-  // The buffer gets a separate configuration object, because a shared one counts the bytes of all
-  // buffers against its limit.
+  // Uses a separate configuration object: a shared one would count the bytes of all buffers against
+  // one limit.
   return std::make_shared<tt::TMemoryBuffer>(data, static_cast<uint32_t>(bytes.size()),
                                              tt::TMemoryBuffer::OBSERVE,
                                              std::make_shared<TConfiguration>());
@@ -144,7 +145,7 @@ class BodyWriter {
                                     tp::T_MAP,  tp::T_SET,  tp::T_LIST};
     return kTypes[below(depth < kDepthMax ? 11 : 7)];
   }
-  // Returns a simple type, since JSON writes a map's keys as strings.
+  // Returns a scalar type, because JSON writes a map's keys as strings.
   tp::TType key_type() {
     constexpr tp::TType kTypes[] = {tp::T_BOOL, tp::T_BYTE, tp::T_I16,
                                     tp::T_I32,  tp::T_I64,  tp::T_STRING};

@@ -40,18 +40,18 @@ struct StockHead {
   int32_t seqid;
 };
 
-// Describes the contents of a message's struct.
+// The contents of a message's struct.
 struct Body {
   enum class Kind : uint8_t { kEmpty, kRandom, kNested, kString, kStructs, kNumbers };
   Kind kind = Kind::kRandom;
-  // For kNested, the depth of structs in structs. For kString, the string's bytes. For kStructs,
-  // the number of structs in a list; each has an i32 and a string of 10 bytes. For kNumbers, the
-  // number of i64 in a list.
+  // For kNested: how deep structs are nested. For kString: the string's size in bytes. For
+  // kStructs: the number of structs in a list, each of an i32 and a string of 10 bytes. For
+  // kNumbers: the number of i64 values in a list.
   uint32_t size = 0;
-  int16_t first_field = 1;  // kRandom, kString: the lowest field id; further ids ascend
+  int16_t first_field = 1;  // for kRandom and kString: the lowest field id; further ids ascend
 };
 
-// Returns one unit as libthrift writes it.
+// Returns one unit, written by libthrift.
 std::string stock_message(const Dialect& dialect, const StockHead& head, const Body& body,
                           std::mt19937& random);
 
@@ -66,8 +66,8 @@ struct StockException {
 // Reads one unit with libthrift. Returns nullopt if the unit is not an exception reply.
 std::optional<StockException> stock_exception(const Dialect& dialect, std::string_view bytes);
 
-// Returns the size in bytes of the unframed message at the front, as libthrift reads it, or nullopt
-// if libthrift throws. Only for binary (strict or old) and compact.
+// Returns the size in bytes of the unframed message at the front of `bytes`, as libthrift reads it,
+// or nullopt if libthrift throws. Only for binary (strict or old) and compact.
 std::optional<size_t> stock_message_bytes(Encoding encoding, std::string_view bytes);
 
 }  // namespace hat::thrift

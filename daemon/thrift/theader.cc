@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// daemon/thrift/theader.cc: reads the fixed fields, the protocol and the number of transforms.
+// daemon/thrift/theader.cc: reads the fixed fields, the protocol and the number of transforms of a
+// THeader header.
 #include "daemon/thrift/theader.h"
 
 namespace hat::thrift {
@@ -54,7 +55,7 @@ Progress HeaderReader::step(Cursor& in) {
   return transformed_ ? Progress::kBroken : Progress::kDone;
 }
 
-// Reads one varint. Returns kBroken if the varint does not end within the header words.
+// Reads one varint. Returns kBroken if it does not end within the header words.
 Progress HeaderReader::take_word_varint(Cursor& in, uint64_t& value) {
   Cursor words{in.at, in.at + std::min<size_t>(in.left(), words_left_)};
   const Progress progress = varint_.take(words, value);

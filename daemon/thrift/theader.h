@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// daemon/thrift/theader.h: reads the header that THeaderTransport puts before a message, from
-// pieces of input.
+// daemon/thrift/theader.h: reads the header that THeaderTransport puts before a message; the input
+// can arrive in pieces.
 //
 //   u16 0x0fff | u16 flags | u32 seqid | u16 header words | varint protocol | varint transforms | …
 //
-// The payload begins after the last header word. HeaderReader skips all header words except the
-// protocol and the number of transforms. The daemon does not use the stock reader, because the
-// reader of Thrift 0.17 writes out of bounds on hostile input.
+// The payload begins after the last header word. HeaderReader uses the protocol and the number of
+// transforms, and skips the other header words. The daemon does not use libthrift's reader, because
+// the reader of Thrift 0.17 writes out of bounds on hostile input.
 // Source: Thrift's doc/specs/HeaderFormat.md.
 #pragma once
 
@@ -18,19 +18,19 @@
 
 namespace hat::thrift {
 
-// The size of the fixed part, and the offset in it of the number of header words (4 bytes each).
+// The size in bytes of the fixed part of the header, and the offset in it of the number of header
+// words, which have 4 bytes each.
 inline constexpr size_t kHeaderFixedBytes = 10;
 inline constexpr size_t kHeaderWordsAt = 8;
 
 class HeaderReader {
  public:
   // Prepares for a new header. The next byte of the input must be the first byte of the magic
-  // number 0x0fff. `frame_bytes` is the number of the frame's bytes after its length
-  // words.
+  // number 0x0fff. `frame_bytes` is the size of the frame without its length words.
   void begin(uint32_t frame_bytes);
-  // Continues with the bytes of `in`. After kDone the cursor `in` is at the payload's first byte.
-  // Returns kBroken if the header is invalid, or if it announces a transform of the payload (such
-  // as zlib), because the daemon undoes no transforms.
+  // Continues with the bytes of `in`. After kDone, `in` is at the payload's first byte. Returns
+  // kBroken if the header is invalid, or if it announces a transform of the payload (such as zlib),
+  // because the daemon does not undo transforms.
   Progress read(Cursor& in);
 
   // Returns the payload's encoding. Valid after kDone, like flags() and seqid().
@@ -55,7 +55,7 @@ class HeaderReader {
   uint16_t flags_ = 0;
   uint32_t seqid_ = 0;
   uint32_t frame_bytes_ = 0;
-  uint32_t words_left_ = 0;  // unread header words, in bytes
+  uint32_t words_left_ = 0;  // size in bytes of the header words that were not read yet
 };
 
 }  // namespace hat::thrift

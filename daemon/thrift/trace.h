@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// daemon/thrift/trace.h: records the events that a MessageReader (the parser of Thrift messages)
-// returns for given bytes; for tests only.
+// daemon/thrift/trace.h: records the events that a MessageReader returns for given bytes; for tests
+// only.
 #pragma once
 
 #include <algorithm>
@@ -28,8 +28,8 @@ struct Seen {
   uint32_t frame_bytes = 0;
   uint16_t header_flags = 0;
   uint32_t header_seqid = 0;
-  Outcome outcome = Outcome::kSuccess;  // only for kEnd
-  std::string reason;                   // only for kOpaque
+  Outcome outcome = Outcome::kSuccess;  // set for kEnd
+  std::string reason;                   // set for kOpaque
 
   bool operator==(const Seen&) const = default;
 };
@@ -61,8 +61,8 @@ inline std::ostream& operator<<(std::ostream& out, const Trace& trace) {
 
 class Tracer {
  public:
-  // Gives `bytes` to the reader. Aborts if the reader breaks its contract, because a fuzz target
-  // can fail in no other way.
+  // Passes `bytes` to the reader. Aborts if the reader breaks its contract: a fuzz target can fail
+  // in no other way.
   void feed(std::span<const std::byte> bytes) {
     using Event = MessageReader::Event;
     for (;;) {
@@ -110,7 +110,7 @@ class Tracer {
     const bool again =
         !trace_.seen.empty() && trace_.seen.back().event == MessageReader::Event::kOpaque;
     if (again) return;
-    // Before a unit's first head, all bytes of the unit are opaque, even if some were consumed.
+    // Before the unit's first head, all bytes of the unit are opaque, also those already consumed.
     trace_.seen.push_back({.event = MessageReader::Event::kOpaque,
                            .at = unit_has_head_ ? at_ : unit_,
                            .reason = std::string(reader_.opaque_reason())});
@@ -123,7 +123,7 @@ class Tracer {
   bool unit_has_head_ = false;
 };
 
-// Returns the trace of `bytes`, split into pieces at the offsets `cuts`, which ascend.
+// Returns the trace of `bytes`, split into pieces at the offsets `cuts`, which must ascend.
 inline Trace trace(std::span<const std::byte> bytes, std::span<const size_t> cuts = {}) {
   Tracer tracer;
   size_t from = 0;

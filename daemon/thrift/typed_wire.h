@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // daemon/thrift/typed_wire.h: reads the tokens (field headers, counts, values) of a Thrift struct
-// that is complete in memory. There is one class for each encoding, and all classes have the same
-// functions. request_check.cc uses these classes to compare a request with the types in the
-// manifest.
+// that is complete in memory. There is one class for each encoding, and all have the same
+// functions. request_check.cc uses them to compare a request with the types in the manifest.
 //
-// Each function returns false if the bytes cannot be that token, or are not spelt as stock writers
-// spell it (numbers in their shortest form, JSON without white space).
+// Each function returns false if the bytes are not the expected token, or are not spelt as Apache
+// Thrift's writers spell it (numbers in their shortest form, JSON without white space).
 //
 //   begin_struct()  [next_field() value]…  until a field is_stop
 //   begin_list()    [next_element() value]…  end_list()
@@ -31,20 +30,20 @@ struct TypedField {
   bool is_stop = false;  // the struct ends here; the other members are not set
   WireType type = WireType::kBool;
   int id = 0;
-  bool has_value = true;  // false if the field's header holds the value (compact's bool)
+  bool has_value = true;  // false if the field's header has the value (a bool in compact)
 };
 
 struct TypedContainer {
   uint32_t count = 0;
-  bool has_types = true;           // false for an empty map in compact, which gives no types
-  WireType key = WireType::kBool;  // only for a kMap
+  bool has_types = true;           // false for an empty map in compact, which has no types
+  WireType key = WireType::kBool;  // set for kMap
   WireType element = WireType::kBool;
 };
 
-// The part of a value that the check uses.
+// The part of a value that request_check.cc uses.
 struct Scalar {
   int32_t number = 0;     // the value of a kI32
-  std::string_view text;  // the bytes of a kString (binary or text); in JSON, between its quotes
+  std::string_view text;  // the bytes of a kString; in JSON, those between the quotes
 };
 
 constexpr bool is_container(WireType type) { return type >= WireType::kStruct; }
@@ -115,8 +114,8 @@ class BinaryWire {
     return bytes <= kCountMax && skip(bytes);
   }
   static bool is_binary(std::string_view) { return true; }
-  // Returns the size in bytes of a value of this type, if all values have that size and any bytes
-  // are a valid value; otherwise 0.
+  // Returns the size in bytes of a value of `type`, if all values have this size and any bytes are
+  // a valid value; otherwise returns 0.
   static constexpr size_t fixed_bytes(WireType type) {
     constexpr std::array<uint8_t, 8> kBytes = {0, 1, 2, 4, 8, 8, 0, 16};
     return is_container(type) ? 0 : kBytes[static_cast<size_t>(type)];
@@ -170,8 +169,8 @@ class CompactWire {
             reinterpret_cast<const uint8_t*>(body.data()) + body.size()} {}
 
   bool at_end() const { return in_.left() == 0; }
-  // Starts a struct. A field id is encoded as the difference to the id before it; `outer` saves the
-  // enclosing struct's last id for end_struct().
+  // Starts a struct. A field's id is encoded as the difference to the previous id, so `outer`
+  // receives the last id in the enclosing struct, for end_struct().
   bool begin_struct(int& outer) {
     outer = last_id_;
     last_id_ = 0;
@@ -234,7 +233,7 @@ class CompactWire {
   bool scalar(WireType type, bool /*is_key*/, Scalar& value) {
     uint64_t bits = 0;
     switch (type) {
-      case WireType::kBool:  // in a container; the value of a bool field is in its header
+      case WireType::kBool:  // only in a container; a bool field has its value in its header
         return in_.left() > 0 && (*in_.at == kTrue || *in_.at == kFalse) && skip(1);
       case WireType::kI16:
         return varint(bits, UINT16_MAX);
@@ -265,7 +264,7 @@ class CompactWire {
 
  private:
   static constexpr uint8_t kTrue = 1;
-  static constexpr uint8_t kFalse = 2;  // the types up to this one are bools with their value
+  static constexpr uint8_t kFalse = 2;  // the types up to this one are bool fields with their value
 
   static std::optional<WireType> type_of(uint8_t type) {
     constexpr std::array<WireType, 13> kTypes = {
@@ -275,19 +274,20 @@ class CompactWire {
     if (type == 0 || type > kTypes.size()) return std::nullopt;
     return kTypes[type - 1];
   }
-  // Returns the type of a container's elements. Stock writers write kTrue for bools there. Rust's
-  // reader rejects kFalse and continues with the bytes after it, so this function refuses kFalse.
+  // Returns the type of a container's elements. Refuses kFalse: Apache Thrift's writers use kTrue
+  // as the type of bools, and Rust's reader rejects kFalse and then continues with the bytes after
+  // it.
   static std::optional<WireType> element_type_of(uint8_t type) {
     return type == kFalse ? std::nullopt : type_of(type);
   }
 
-  // Reads a varint. Returns false unless it has its shortest form and is at most `max`.
+  // Reads a varint. Returns false if it is not in its shortest form, or exceeds `max`.
   bool varint(uint64_t& value, uint64_t max) {
     value = 0;
     for (unsigned shift = 0; in_.left() > 0 && shift < 64; shift += 7) {
       const uint8_t byte = *in_.at++;
       const uint64_t bits = byte & 0x7f;
-      if (bits << shift >> shift != bits) return false;  // more than 64 bits
+      if (bits << shift >> shift != bits) return false;  // the integer exceeds 64 bits
       value |= bits << shift;
       if (byte < 0x80) return value <= max && (byte != 0 || shift == 0);
     }
@@ -304,7 +304,7 @@ class JsonWire {
   explicit JsonWire(std::span<const std::byte> body)
       : rest_(reinterpret_cast<const char*>(body.data()), body.size()) {}
 
-  bool at_end() const { return rest_ == "]"; }  // the bracket that ends the message
+  bool at_end() const { return rest_ == "]"; }  // only the bracket that ends the message is left
   bool begin_struct(int&) {
     is_first_ = true;
     return take("{");
@@ -349,7 +349,7 @@ class JsonWire {
     map.key = *key;
     map.element = *element;
     is_first_ = true;
-    // Keys that are containers are refused, because writers spell such keys in different ways.
+    // Refuses keys that are containers, because writers spell such keys in different ways.
     return !is_container(*key) || count == 0;
   }
   bool end_map() {
@@ -392,7 +392,7 @@ class JsonWire {
   }
 
   std::optional<WireType> type_word() {
-    // Indexed by WireType.
+    // The words for the types in JSON, indexed by WireType.
     constexpr std::array<std::string_view, 12> kWords = {
         "\"tf\"",  "\"i8\"",  "\"i16\"", "\"i32\"", "\"i64\"", "\"dbl\"",
         "\"str\"", "\"uid\"", "\"rec\"", "\"lst\"", "\"set\"", "\"map\""};
@@ -441,7 +441,7 @@ class JsonWire {
     }
   }
 
-  // Reads NaN or an infinity. It has quotes, whether it is a map's key or not.
+  // Reads NaN or an infinity, which always has quotes, also if it is not a map's key.
   bool special_number() { return take("\"NaN\"") || take("\"Infinity\"") || take("\"-Infinity\""); }
   // Reads a number. Returns false if a double cannot hold it.
   bool floating() {
@@ -465,7 +465,7 @@ class JsonWire {
     return digits;
   }
 
-  // Reads a string. `text` becomes the bytes between the quotes.
+  // Reads a string. Sets `text` to the bytes between the quotes.
   bool string(std::string_view& text) {
     if (!take("\"")) return false;
     const std::string_view begin = rest_;
@@ -478,8 +478,8 @@ class JsonWire {
     text = begin.substr(0, begin.size() - rest_.size());
     return take("\"");
   }
-  // Reads the part of an escape after its backslash. Refuses an escaped slash: JSON allows it, but
-  // stock C++ does not read it.
+  // Reads an escape after its backslash. Refuses an escaped slash, which JSON allows but libthrift
+  // does not read.
   bool escaped() {
     if (rest_.empty()) return false;
     const char letter = rest_[0];
@@ -491,8 +491,8 @@ class JsonWire {
     if (!is_high) return unit < 0xdc00 || unit > 0xdfff;
     return take("\\u") && code_unit(low) && low >= 0xdc00 && low <= 0xdfff;
   }
-  // Reads four hexadecimal digits. Refuses capital letters: no stock writer uses them, and stock
-  // C++ does not read them.
+  // Reads four hexadecimal digits. Refuses capital letters: Apache Thrift's writers do not use
+  // them, and libthrift does not read them.
   bool code_unit(uint32_t& unit) {
     const std::string_view digits = rest_.substr(0, 4);
     if (digits.size() < 4 || digits.find_first_not_of("0123456789abcdef") != digits.npos) {
@@ -514,7 +514,7 @@ class JsonWire {
   }
 
   std::string_view rest_;
-  bool is_first_ = false;  // the next field or map entry is the first, so no comma precedes it
+  bool is_first_ = false;  // no comma precedes the next field or map entry, because it is the first
 };
 
 }  // namespace hat::thrift

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// daemon/thrift/walker_binary.cc: reads the tokens that show the structure of a struct, and skips
-// all values that do not.
+// daemon/thrift/walker_binary.cc: reads the tokens that determine a struct's end, and skips all
+// other values.
 #include "daemon/thrift/walker_binary.h"
 
 namespace hat::thrift {
@@ -24,8 +24,8 @@ enum : uint8_t {
   kTypes = 17,
 };
 
-// The size of a value in bytes, indexed by TType. The size is 0 for a type without a fixed size and
-// for an invalid type.
+// The size in bytes of a value, indexed by TType; 0 if the type is invalid or its values have
+// different sizes.
 constexpr std::array<uint8_t, kTypes> kFixedBytes = [] {
   std::array<uint8_t, kTypes> bytes{};
   bytes[kBool] = bytes[kByte] = 1;
@@ -53,7 +53,7 @@ void BinaryWalker::reset() {
 }
 
 Progress BinaryWalker::walk(Cursor& cursor) {
-  Cursor in{cursor.at, cursor.end};  // the compiler can keep a local copy in registers
+  Cursor in{cursor.at, cursor.end};  // a local copy, which the compiler can keep in registers
   Progress progress = Progress::kDone;
   while (progress == Progress::kDone) {
     if (!skip_.finish(in)) {
@@ -134,7 +134,7 @@ Progress BinaryWalker::begin_list(Cursor& in) {
   const uint8_t type = header[0];
   const uint32_t count = big_endian32(header + 1);
   if (count > kCountMax) return Progress::kBroken;
-  // The type of an empty list or set is not checked, because some writers omit it.
+  // Does not check the type of an empty list or set, because some writers omit it.
   if (count == 0) return Progress::kDone;
   if (!is_type(type)) return Progress::kBroken;
   if (kFixedBytes[type] > 0) {

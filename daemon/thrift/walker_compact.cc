@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// daemon/thrift/walker_compact.cc: walks headers and varints; skips values that need not be read.
+// daemon/thrift/walker_compact.cc: reads the headers and varints that determine a struct's end, and
+// skips other values.
 #include "daemon/thrift/walker_compact.h"
 
 namespace hat::thrift {
 namespace {
 
-// The compact protocol's own types.
+// The types of the compact protocol, with their values on the wire.
 enum : uint8_t {
   kStop = 0,
   kTrue = 1,
@@ -27,7 +28,7 @@ enum : uint8_t {
 constexpr bool is_type(uint8_t type) { return type > kStop && type < kTypes; }
 constexpr bool is_varint(uint8_t type) { return type >= kI16 && type <= kI64; }
 
-// Returns the size of a container's element in bytes, or 0 if the size is not fixed.
+// Returns the size in bytes of a container's element of `type`; 0 if elements have different sizes.
 constexpr uint8_t fixed_bytes(uint8_t type) {
   switch (type) {
     case kTrue:
@@ -76,9 +77,9 @@ Progress CompactWalker::walk(Cursor& cursor) {
   return progress;
 }
 
-// Continues with the part of a value in which the previous piece of input ended. The function for a
-// part sets awaited_ to its own part before it needs bytes. When the part is complete, the function
-// calls the function for the next part directly.
+// Continues with the part of a value in which the previous piece of input ended. Each part's
+// function sets awaited_ to its own part before it needs bytes, and calls the next part's function
+// when its part is complete.
 inline Progress CompactWalker::step(Cursor& in) {
   switch (awaited_) {
     case Awaited::kNextValue:
@@ -139,12 +140,12 @@ inline Progress CompactWalker::begin_field(Cursor& in, uint8_t type, int16_t id)
     fields_seen_ = true;
     first_field_ = id;
   }
-  // The type of a bool field is also its value, so no further bytes follow.
+  // The type of a bool field is also its value, so no value bytes follow.
   if (type == kTrue || type == kFalse) return Progress::kDone;
   return begin_value(in, type);
 }
 
-// Begins a value of `type`. begin_field() has handled bools that are fields.
+// Begins a value of `type`, which is not a bool field.
 inline Progress CompactWalker::begin_value(Cursor& in, uint8_t type) {
   switch (type) {
     case kI16:
@@ -196,7 +197,7 @@ Progress CompactWalker::read_list_count(Cursor& in) {
 
 Progress CompactWalker::begin_list(Cursor& in, uint32_t count) {
   awaited_ = Awaited::kNextValue;
-  if (count == 0) return Progress::kDone;  // of any type
+  if (count == 0) return Progress::kDone;  // the type of an empty list is not checked
   if (!is_type(type_)) return Progress::kBroken;
   if (const uint8_t bytes = fixed_bytes(type_); bytes > 0) {
     skip_.begin(in, uint64_t{count} * bytes);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// daemon/thrift/walker_compact.h: finds the end of a struct that is encoded in Thrift's
-// TCompactProtocol. The bytes may arrive in several pieces.
+// daemon/thrift/walker_compact.h: finds the end of a struct in Thrift's TCompactProtocol. The bytes
+// can arrive in several pieces.
 #pragma once
 
 #include <cstdint>
@@ -14,19 +14,19 @@ namespace hat::thrift {
 class CompactWalker {
  public:
   void reset();
-  // Does the same as BinaryWalker::walk() (daemon/thrift/walker_binary.h). The functions
-  // unexamined() and first_field() also do the same as the functions of BinaryWalker that have
-  // these names.
+  // Continues with the bytes of `in`, and returns the same values as BinaryWalker::walk()
+  // (daemon/thrift/walker_binary.h). unexamined() and first_field() return the same as in
+  // BinaryWalker.
   Progress walk(Cursor& in);
   uint64_t unexamined() const { return skip_.left(); }
   std::optional<int16_t> first_field() const { return first_field_; }
 
  private:
-  // The part whose bytes are next in the input.
+  // The part of the struct whose bytes come next.
   enum class Awaited : uint8_t {
     kNextValue,
     kFieldId,
-    kVarints,  // varints_left_ varints, which the walker skips
+    kVarints,  // varints_left_ varints, which are skipped
     kStringBytes,
     kListHeader,
     kListCount,
@@ -52,10 +52,11 @@ class CompactWalker {
   Nesting nesting_;
   Varint varint_;
   Awaited awaited_ = Awaited::kNextValue;
-  uint8_t type_ = 0;        // type of the field whose id, or the elements whose count, is awaited
+  uint8_t type_ = 0;  // type of the field whose id comes next, or of the elements whose count comes
+                      // next
   uint32_t map_count_ = 0;  // only in kMapTypes
   uint64_t varints_left_ = 0;
-  uint8_t varint_bytes_ = 0;  // bytes already read of the varint that the walker is skipping
+  uint8_t varint_bytes_ = 0;  // bytes already read of a varint that is being skipped
   bool fields_seen_ = false;
   std::optional<int16_t> first_field_;
 };

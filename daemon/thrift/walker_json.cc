@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// daemon/thrift/walker_json.cc: counts brackets and skips strings.
+// daemon/thrift/walker_json.cc: finds the end of a JSON message: counts brackets and skips strings.
 #include "daemon/thrift/walker_json.h"
 
 #include <bit>
@@ -9,7 +9,7 @@ namespace {
 
 enum Class : uint8_t { kPlain, kOpen, kClose, kQuote, kForeign };
 
-// The class of each byte outside strings. kForeign bytes may not occur there.
+// The class of each byte outside of strings, where kForeign bytes are not allowed.
 constexpr std::array<uint8_t, 256> kClasses = [] {
   std::array<uint8_t, 256> classes{};
   for (size_t byte = 0; byte < 256; ++byte) {
@@ -22,8 +22,8 @@ constexpr std::array<uint8_t, 256> kClasses = [] {
   return classes;
 }();
 
-// Compares eight bytes at once: returns a word that has the high bit set in each byte in which
-// `word` equals `byte`. Only the lowest set bit is reliable; higher bits may be wrong.
+// Compares eight bytes at once. Returns a word in which the high bit of each byte is set if that
+// byte of `word` equals `byte`. Only the lowest set bit is reliable.
 constexpr uint64_t equal_bytes(uint64_t word, uint8_t byte) {
   constexpr uint64_t kOnes = 0x0101010101010101;
   const uint64_t zero_where_equal = word ^ (kOnes * byte);
@@ -47,7 +47,7 @@ Progress JsonWalker::walk(Cursor& cursor) {
   return progress;
 }
 
-// Makes one step. Returns kNeedMore if the end is not found yet; walk() then calls this function
+// Reads one part. Returns kNeedMore if the message's end was not found; walk() then calls step()
 // again as long as input is left.
 Progress JsonWalker::step(Cursor& in) {
   switch (state_) {
@@ -90,7 +90,7 @@ Progress JsonWalker::first_key_byte(uint8_t byte) {
     key_ = 10 * key_ + (byte - '0');
   } else {
     key_ = -1;
-    if (byte == '\\') return Progress::kBroken;  // no writer spells a field id with an escape
+    if (byte == '\\') return Progress::kBroken;  // no writer escapes a field id
   }
   return Progress::kNeedMore;
 }
@@ -119,8 +119,8 @@ Progress JsonWalker::walk_values(Cursor& in) {
   return progress;
 }
 
-// Walks to the string's end or to an escape. Reads eight bytes at a time, because values of type
-// binary can be long.
+// Skips to the end of the string or to an escape. Reads eight bytes at a time, because values of
+// type binary can be long.
 void JsonWalker::walk_string(Cursor& in) {
   while (in.left() >= 8) {
     uint64_t word;

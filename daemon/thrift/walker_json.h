@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// daemon/thrift/walker_json.h: finds the end of a message that is encoded in Thrift's
-// TJSONProtocol. The bytes may arrive in several pieces.
+// daemon/thrift/walker_json.h: finds the end of a message in Thrift's TJSONProtocol. The bytes can
+// arrive in several pieces.
 //
-// The walker counts brackets, and skips the contents of strings, which may contain brackets. Except
-// for the first field's id, it ignores all other syntax, because brackets and strings suffice to
-// find the end of a message.
+// The walker counts brackets, and skips strings, which can contain brackets. It reads the first
+// field's id, and no other syntax: brackets and strings suffice to find the end of a message.
 #pragma once
 
 #include <cstddef>
@@ -17,20 +16,20 @@
 namespace hat::thrift {
 
 // The largest number of brackets that may be open at once. A struct in a struct opens two brackets,
-// {"1":{"rec":{…}}}; any other nesting opens fewer. The message, the outermost struct and the
+// {"1":{"rec":{…}}}; no other nesting opens more. The message, the outermost struct and the
 // innermost value open one more bracket each.
 inline constexpr size_t kJsonBracketsMax = 2 * kNestingMax + 1;
 
 class JsonWalker {
  public:
   // Prepares for a new message. The input must begin after the comma that follows the message's
-  // sequence id: it has the message's struct, and then the message's last bracket.
+  // sequence id, and has the message's struct and then the message's last bracket.
   void reset();
-  // Does the same as BinaryWalker::walk(), except that after kDone the cursor `in` is after the
-  // message's last bracket, not after the struct.
+  // Continues with the bytes of `in`, as BinaryWalker::walk() does. After kDone, `in` is after the
+  // message's last bracket, and not after the struct.
   Progress walk(Cursor& in);
-  // Returns the first key of the outermost struct, which is a field id, or -1 if the key is not a
-  // number. Returns nullopt if the struct has no field or the key has not been read yet.
+  // Returns the first key of the outermost struct, which is a field id; -1 if the key is not a
+  // number. Returns nullopt if the struct has no field, or if the key was not read yet.
   std::optional<int32_t> first_field() const { return first_field_; }
 
  private:

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// daemon/thrift/wire_page_test.cc: decodes the hex examples of docs/wire.md sections 1 and 2.
+// daemon/thrift/wire_page_test.cc: checks that the hex examples in docs/wire.md, sections 1 and 2,
+// can be decoded.
 #include <gtest/gtest.h>
 
 #include <fstream>
@@ -22,7 +23,8 @@ struct Example {
   std::string bytes;
 };
 
-// Returns the blocks that begin with "```hex call FRAMING ENCODING" or "```hex exception …".
+// Returns the hex examples of docs/wire.md, which begin with "```hex call FRAMING ENCODING" or
+// "```hex exception FRAMING ENCODING".
 std::vector<Example> examples() {
   std::ifstream page(HAT_WIRE_PAGE);
   std::vector<Example> found;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// daemon/tls/certificate_fuzz.cc: reads any certificate or list of revoked certificates; verifies
-// that each name occurs literally in it, and that all text is printable and so cannot control a
-// terminal.
+// daemon/tls/certificate_fuzz.cc: reads arbitrary certificates and lists of revoked certificates.
+// Verifies that each name that is read occurs literally in the input, and that all text is
+// printable, so that it cannot control a terminal.
 //
-// Input: one byte, which is even for a certificate and odd for a list, then DER.
+// Input: one byte, even for a certificate and odd for a list; then the certificate or list as DER.
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// daemon/tls/fake_certificates.h: certificates for tests, made once in a temporary folder.
+// daemon/tls/fake_certificates.h: certificates for tests, made once in a temporary folder:
 //
 //   one/              ca, host-a, host-b; host-e, which has expired
 //   two/              another ca, with a host-a and a host-b
@@ -48,13 +48,14 @@ class FakeCertificates {
   }
 
   const std::string& folder() const { return folder_; }
-  // Returns the files of `node`, such as "one/host-a", with the CA of `authority`, such as "one".
+  // Returns a TLS configuration with the certificate and key of `node`, such as "one/host-a", and
+  // the CA in the folder `authority`, such as "one".
   TlsConfig files(const std::string& node, const std::string& authority = "one") const {
     return {.certificate = folder_ + "/" + node + ".pem",
             .key = folder_ + "/" + node + ".key",
             .ca = folder_ + "/" + authority + "/ca.pem"};
   }
-  // Returns the same, with the list of revoked certificates in the file `crl`.
+  // Returns files(node, authority), with the list of revoked certificates in the file `crl`.
   TlsConfig files_with(const std::string& crl, const std::string& node,
                        const std::string& authority = "one") const {
     TlsConfig config = files(node, authority);
@@ -76,8 +77,8 @@ class FakeCertificates {
     if (!made) throw std::runtime_error(made.error().message);
   }
 
-  // Makes the folder three/ and its lists. Its root CA may have CAs below it; the CAs of
-  // make_certificates() may not.
+  // Makes the folder three/ and its lists. Its root CA allows intermediate CAs; the CAs of
+  // make_certificates() do not.
   void make_chain() const {
     std::filesystem::create_directories(folder_ + "/three");
     const Issued root = issue("CN=root", "CA:TRUE", nullptr);
@@ -168,7 +169,7 @@ class FakeCertificates {
   std::string folder_;
 };
 
-// Returns the certificates that all tests of a program share.
+// Returns the certificates that all tests of a program share; makes them on the first call.
 inline const FakeCertificates& fake_certificates() {
   static const FakeCertificates all;
   return all;

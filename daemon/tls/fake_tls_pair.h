@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// daemon/tls/fake_tls_pair.h: two TLS streams over fake wires; the test moves the bytes between
-// them.
+// daemon/tls/fake_tls_pair.h: two TLS streams for tests, each over a fake stream in memory; the
+// test moves the bytes between them.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -15,7 +15,8 @@
 
 namespace hat {
 
-// The user of a TLS stream: writes the texts that the test gives it, and records what it reads.
+// The user of one TLS stream: writes the texts that the test gives it, and records the bytes that
+// it reads.
 struct TlsEnd final : StreamEvents {
   void on_readable() override {
     std::array<std::byte, 4096> buffer;
@@ -55,7 +56,7 @@ struct TlsEnd final : StreamEvents {
   std::string unsaid;
   std::string error;
   bool ended = false;
-  bool reads_seldom = false;  // if true, reads only at every third event
+  bool reads_seldom = false;  // if true, reads only on every third event
   int told = 0;
   TlsCounters counters;
   std::shared_ptr<FakeStream::Wire> wire = std::make_shared<FakeStream::Wire>();
@@ -64,7 +65,8 @@ struct TlsEnd final : StreamEvents {
 
 class TlsPair {
  public:
-  // Begins both streams. Either connection may be null: then the test itself acts as that end.
+  // Begins both handshakes. A null connection creates no stream: the test itself then acts as that
+  // end.
   TlsPair(OwnedSsl initiates, OwnedSsl accepts, std::span<const std::string> initiator_allows = {},
           std::span<const std::string> acceptor_allows = {},
           uint64_t records_per_key = TlsStream::kRecordsPerKey, HandshakeTurns* turns = nullptr) {
@@ -74,8 +76,8 @@ class TlsPair {
           records_per_key, turns);
   }
 
-  // Moves bytes in both directions and calls the streams' events, until nothing moves. Moves at
-  // most `bytes_at_once` bytes of a direction before each event.
+  // Moves bytes in both directions and calls the streams' events, until no bytes move any more.
+  // Before each event, moves at most `bytes_at_once` bytes in one direction.
   void pump(size_t bytes_at_once = SIZE_MAX) {
     constexpr int kStepsMax = 1'000'000;
     int steps = 0;
@@ -86,7 +88,8 @@ class TlsPair {
     }
   }
 
-  // Destroys the stream of `end`. The other end receives the bytes that it had sent, and the end.
+  // Destroys the stream of `end`. The other end first receives the bytes already sent, and then the
+  // end of the stream.
   void hang_up(TlsEnd& end) {
     TlsEnd& other = &end == &initiator ? acceptor : initiator;
     end.stream.reset();

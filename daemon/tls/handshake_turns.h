@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// daemon/tls/handshake_turns.h: lets the handshakes that peers begin run one after another, with
-// pauses.
+// daemon/tls/handshake_turns.h: limits the time that a worker spends on handshakes that peers
+// begin: they take turns, with pauses.
 //
-// A flood of handshakes therefore takes at most a quarter of a worker's time, and at most one step
-// of one handshake runs in an event-loop iteration. In a step, a handshake processes the bytes that
-// have arrived: about half a millisecond of signing and verifying. After a step, all handshakes
-// wait three times as long as the step took. They get their turns in the order in which they asked.
+// A handshake step processes the bytes that have arrived, and takes about half a millisecond of
+// signing and verifying. In an event-loop iteration at most one step of one handshake runs. After a
+// step, all handshakes pause for three times the step's duration, so that a flood of handshakes
+// takes at most a quarter of a worker's time. Turns are in the order of the requests.
 //
-// Bounds   one entry for each stream that waits: 256, because the worker limits the links that are
-//          in a handshake.
-// Thread   the reactor's.
+// Bounds   One entry for each stream that waits: at most 256, because a worker accepts no more
+//          links that are in a handshake.
+// Thread   Only the reactor's thread uses this class.
 #pragma once
 
 #include <deque>
@@ -21,14 +21,14 @@ namespace hat {
 
 class HandshakeTurns {
  public:
-  // No pause follows a step that takes less than this: it found nothing to do.
+  // A step that takes less time than this found nothing to do; no pause follows it.
   static constexpr Duration kFree = std::chrono::microseconds(20);
-  static constexpr int kPauses = 3;
+  static constexpr int kPauses = 3;  // a pause is this many times as long as the step before it
 
   class Waiter {
    public:
-    // Gives the waiter its turn: take() returns true until this call returns. The call may destroy
-    // the waiter.
+    // Gives the waiter its turn: until on_turn() returns, take() returns true for this waiter. The
+    // call can destroy the waiter.
     virtual void on_turn() = 0;
 
    protected:
@@ -37,11 +37,11 @@ class HandshakeTurns {
 
   explicit HandshakeTurns(Reactor& reactor);
 
-  // Returns true if the waiter may do a step now; it then calls took() with the step's duration.
-  // Returns false if the waiter must wait; on_turn() is called later.
+  // Returns true if `waiter` may run a step now; the waiter must then call took() with the step's
+  // duration. Returns false if the waiter must wait until on_turn() is called.
   bool take(Waiter& waiter);
   void took(Duration time);
-  // Removes a waiter, which gets no further on_turn().
+  // Removes `waiter` from the queue; on_turn() is not called for it any more.
   void leave(const Waiter& waiter);
 
  private:

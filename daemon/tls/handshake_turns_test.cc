@@ -42,7 +42,7 @@ class Turns : public testing::Test {
 
 TEST_F(Turns, ComeInTheOrderOfAskingWithPausesThreeTimesAsLong) {
   for (int i = 0; i < 3; ++i) asker().ask();
-  askers_[1]->ask();  // asks again, and keeps its place in the queue
+  askers_[1]->ask();  // asks again: keeps its place in the queue
   EXPECT_THAT(told_, testing::ElementsAre(0));
   reactor_.advance(4ms - 1ns);
   EXPECT_THAT(told_, testing::ElementsAre(0));
@@ -94,7 +94,7 @@ TEST_F(Turns, OfHandshakesHoldUpNothingElse) {
   for (auto& pair : pairs) pair->pump();
   EXPECT_EQ(heard(), 0) << "each has two steps of signing and verifying";
   EXPECT_FALSE(pairs[2]->acceptor.wire->reading) << "it would be told of its bytes in each turn";
-  pairs[1].reset();  // gives up its handshake
+  pairs[1].reset();  // the peer gives up its handshake
   for (int i = 0; i < 100'000 && heard() != 2; ++i) {
     reactor_.advance(1ms);
     for (auto& pair : pairs) {

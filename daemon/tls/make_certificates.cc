@@ -22,9 +22,10 @@ namespace hat {
 namespace {
 
 constexpr auto kAuthorityValid = std::chrono::hours(24 * 3650);
-constexpr auto kClocksDiffer = std::chrono::hours(1);  // validity starts this long before now
+constexpr auto kClocksDiffer = std::chrono::hours(1);  // validity begins this long ago, because
+                                                       // hosts' clocks differ
 constexpr size_t kNodeBytesMax = 255;
-constexpr size_t kCommonNameBytesMax = 64;  // X.520's bound
+constexpr size_t kCommonNameBytesMax = 64;  // the limit of X.520
 constexpr size_t kSerialBytes = 16;
 
 using OwnedExtension = Owned<X509_EXTENSION, X509_EXTENSION_free>;
@@ -55,8 +56,8 @@ struct Text {
   std::chrono::seconds valid;
 };
 
-// Makes a certificate that `by` signs. If `by` has no certificate, the new one is self-signed with
-// by.key.
+// Makes a certificate that `by` signs. If by.certificate is null, the certificate is self-signed
+// with by.key.
 Result<OwnedX509> make_certificate(const Text& text, EVP_PKEY* key, Signer by) {
   OwnedX509 made(X509_new());
   X509* certificate = made.get();
@@ -65,7 +66,8 @@ Result<OwnedX509> make_certificate(const Text& text, EVP_PKEY* key, Signer by) {
   X509_set_version(certificate, X509_VERSION_3);
   unsigned char serial[kSerialBytes];
   RAND_bytes(serial, sizeof serial);
-  serial[0] = static_cast<unsigned char>((serial[0] & 0x7f) | 0x40);  // positive, 16 bytes long
+  serial[0] = static_cast<unsigned char>((serial[0] & 0x7f) | 0x40);  // makes the number positive
+                                                                      // and 16 bytes long
   const Owned<BIGNUM, BN_free> number(BN_bin2bn(serial, sizeof serial, nullptr));
   BN_to_ASN1_INTEGER(number.get(), X509_get_serialNumber(certificate));
   const auto since = -std::chrono::seconds(kClocksDiffer).count();
@@ -83,7 +85,7 @@ Result<OwnedX509> make_certificate(const Text& text, EVP_PKEY* key, Signer by) {
   return made;
 }
 
-// Writes `text` to `path`, in place of an older file. The file appears completely or not at all.
+// Writes `text` to `path`, and replaces an older file. The file appears completely or not at all.
 Result<void> write_file(const std::string& path, mode_t mode, const OwnedBio& text) {
   char* bytes = nullptr;
   const long size = BIO_get_mem_data(text.get(), &bytes);
@@ -155,7 +157,7 @@ Result<Pair> the_authority(const std::string& stem, std::vector<std::string>& wr
   return made;
 }
 
-// Returns true if `name` can be a file's name, a DNS name and the end of a URI.
+// Returns true if `name` can be used as a file name, as a DNS name and at the end of a URI.
 bool is_node_name(const std::string& name) {
   return !name.empty() && name.size() <= kNodeBytesMax && name != "." && name != ".." &&
          std::ranges::all_of(name, [](char c) {

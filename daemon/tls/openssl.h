@@ -22,8 +22,8 @@ using OwnedKey = Owned<EVP_PKEY, EVP_PKEY_free>;
 using OwnedSsl = Owned<SSL, SSL_free>;
 using OwnedX509 = Owned<X509, X509_free>;
 
-// Returns the reason of the first error in this thread's queue, and empties the queue. The text is
-// never empty.
+// Returns the text of the first error in OpenSSL's error queue of this thread, and empties the
+// queue. The text is never empty.
 inline std::string take_openssl_error() {
   const unsigned long error = ERR_get_error();
   ERR_clear_error();

@@ -11,12 +11,12 @@
 namespace hat {
 namespace {
 
-// Returns true if `first` begins a TLS handshake record or an alert.
+// Returns true if a TLS handshake record or alert begins with the byte `first`.
 bool begins_tls(char first) { return first == 0x16 || first == 0x15; }
 
 }  // namespace
 
-// The functions of the BIO through which OpenSSL reads and writes.
+// The functions that OpenSSL calls, through a BIO, to read and write.
 struct RecordBio {
   static RecordTransport& of(BIO* bio) { return *static_cast<RecordTransport*>(BIO_get_data(bio)); }
 

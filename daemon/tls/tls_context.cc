@@ -11,8 +11,8 @@
 namespace hat {
 namespace {
 
-// The limits of a peer's certificate chain, in bytes and in certificates. They bound the memory and
-// the work that a stranger's handshake can cost.
+// The largest certificate chain of a peer, in bytes and in certificates. The limits bound the
+// memory and work that an unauthenticated peer can cause.
 constexpr long kChainBytesMax = 32 * 1024;
 constexpr int kChainDepthMax = 8;
 
@@ -20,7 +20,7 @@ std::unexpected<Error> wrong(const std::string& what, const std::string& file) {
   return fail(ErrorCode::kInvalid, what + " " + file + ": " + take_openssl_error());
 }
 
-// Checks that the files can be read. The error names all files that cannot be.
+// Checks that all files can be read. An error names each file that cannot be read.
 Result<void> readable(const TlsConfig& config) {
   std::string missing;
   const auto look_at = [&missing](const std::string& what, const std::string& file) {
@@ -35,7 +35,7 @@ Result<void> readable(const TlsConfig& config) {
   return {};
 }
 
-// Refuses a key with a passphrase: a daemon has no user who could type it.
+// Makes OpenSSL reject a key with a passphrase: nobody can type the passphrase of a daemon.
 int no_passphrase(char*, int, int, void*) { return -1; }
 
 bool is_of_another_certificate(unsigned long error) {
@@ -92,8 +92,8 @@ std::vector<CrlFacts> crls_in(X509_STORE* store) {
   return all;
 }
 
-// Loads the lists of revoked certificates in `file`. From then on, a certificate is valid only if
-// `store` has a valid list of the certificate's issuer.
+// Loads the lists of revoked certificates in `file`. From then on, `store` accepts a certificate
+// only if a valid list of the certificate's issuer is loaded.
 bool load_crls(X509_STORE* store, const std::string& file) {
   X509_LOOKUP* lookup = X509_STORE_add_lookup(store, X509_LOOKUP_file());
   return lookup != nullptr && X509_load_crl_file(lookup, file.c_str(), X509_FILETYPE_PEM) > 0 &&
@@ -151,8 +151,8 @@ bool TlsContext::revokes(const SSL& connection) const {
   return false;
 }
 
-// Returns warnings about the lists in `file`. A chain is valid only if every CA in it has a valid
-// list.
+// Returns warnings about the lists in `file`: a certificate chain is valid only if every CA in it
+// has a valid list.
 static std::vector<std::string> crl_warnings(const TlsContext& context, const std::string& file,
                                              int64_t unix_now) {
   std::vector<std::string> warnings;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// daemon/tls/tls_fuzz.cc: sends a stranger's bytes, split in any way, to either side of a
-// handshake; verifies that the stream never opens, passes on none of the bytes, and answers with a
-// bounded number of bytes.
+// daemon/tls/tls_fuzz.cc: sends arbitrary bytes, split in arbitrary places, to either side of a
+// handshake. Verifies that the handshake never completes, that the stream delivers none of the
+// bytes, and that its answer is of bounded size.
 //
-// Input: the first byte chooses the side; then steps, each a length and its bytes.
+// Input: the first byte chooses the side. Steps follow, each a length and as many bytes.
 #include <array>
 #include <cstdio>
 #include <cstdlib>
@@ -24,7 +24,7 @@ void require(bool holds, const char* what) {
   std::abort();
 }
 
-// The user of the TLS stream, which must not receive any of the stranger's bytes.
+// The user of the TLS stream; it must receive none of the fuzzer's bytes.
 struct Owner final : StreamEvents {
   void on_readable() override {
     std::array<std::byte, 512> buffer;

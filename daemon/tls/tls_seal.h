@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// daemon/tls/tls_seal.h: creates the TLS streams of a worker's links, with the names that each
-// handshake must find in the peer's certificate, and with this node's certificate.
+// daemon/tls/tls_seal.h: creates the TLS streams of a worker's links. Such a stream sends this
+// node's certificate, and rejects a peer's certificate without an allowed name.
 //
-// Thread   the worker's.
+// Thread   Only the worker's thread uses this class.
 #pragma once
 
 #include <map>
@@ -23,13 +23,13 @@ class TlsStream;
 
 class TlsSeal final : public engine::Seal {
  public:
-  // Requires that `node.link.tls` is set. `reactor`, `node` and `counters` must outlive the seal,
-  // and the seal must outlive its streams.
+  // Requires that `node.link.tls` is set. `reactor`, `node` and `counters` must outlive this
+  // object, and this object must outlive the streams that it creates.
   TlsSeal(Reactor& reactor, std::shared_ptr<const TlsContext> context, const NodeConfig& node,
           TlsCounters& counters);
 
-  // Sets the context of later handshakes, and ends the links whose peer's certificate it revokes.
-  // Other links stay up.
+  // Sets the context for later handshakes. Ends the links whose peer's certificate `context`
+  // revokes; other links stay up.
   void set_context(std::shared_ptr<const TlsContext> context);
 
   std::unique_ptr<ByteStream> connect(const std::string& peer, const engine::OpenStream& open,
@@ -38,10 +38,11 @@ class TlsSeal final : public engine::Seal {
 
  private:
   std::shared_ptr<const TlsContext> context_;
-  std::map<std::string, std::vector<std::string>> identities_;  // by the peer's name
+  std::map<std::string, std::vector<std::string>> identities_;  // identities that a peer may prove,
+                                                                // by the peer's name
   const std::vector<std::string>& allow_;
   TlsCounters& counters_;
-  HandshakeTurns turns_;  // for the handshakes that peers begin
+  HandshakeTurns turns_;  // for handshakes that peers begin
   std::unordered_set<TlsStream*> streams_;
 };
 

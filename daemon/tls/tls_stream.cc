@@ -22,7 +22,7 @@ std::string joined(std::span<const std::string> words, const char* none) {
   return all.empty() ? none : all;
 }
 
-// Returns "unknown ca" for OpenSSL's "tlsv1 alert unknown ca".
+// Returns the alert in OpenSSL's text of `error`: "unknown ca" from "tlsv1 alert unknown ca".
 std::string alert_text(unsigned long error) {
   const char* reason = ERR_reason_error_string(error);
   const std::string text = reason == nullptr ? "no reason given" : reason;
@@ -32,7 +32,7 @@ std::string alert_text(unsigned long error) {
 
 bool is_alert(int reason) { return reason >= SSL_AD_REASON_OFFSET; }
 
-// Returns this thread's CPU time, which does not include other threads' time on the same core.
+// Returns the CPU time of this thread, which excludes the time of other threads on the same core.
 Duration time_worked() {
   timespec time{};
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
@@ -63,7 +63,7 @@ TlsStream::TlsStream(OwnedSsl connection, const Options& options, const engine::
   if (options_.role == Role::kInitiator) {
     SSL_set_connect_state(ssl_.get());
     ERR_clear_error();
-    SSL_do_handshake(ssl_.get());  // seals the ClientHello; a failure recurs at the next step
+    SSL_do_handshake(ssl_.get());  // writes the ClientHello; a failure recurs at the next step
     update_wants();
   } else {
     SSL_set_accept_state(ssl_.get());
@@ -74,7 +74,7 @@ TlsStream::~TlsStream() {
   if (options_.all != nullptr) options_.all->erase(this);
   if (options_.turns != nullptr) options_.turns->leave(*this);
   ERR_clear_error();
-  if (state_ == State::kOpen) SSL_shutdown(ssl_.get());  // seals close_notify
+  if (state_ == State::kOpen) SSL_shutdown(ssl_.get());  // writes the close_notify
   transport_.send();
   const bool begun = transport_.contact() != Contact::kNone || options_.role == Role::kAcceptor;
   if (!is_in_handshake() || !begun) return;
@@ -142,8 +142,8 @@ void TlsStream::come_open() {
   if (reads_) transport_.read_again();  // data may have arrived with the handshake's last bytes
 }
 
-// OpenSSL calls this for each certificate of the chain. The first is the CA that this side trusts,
-// and the last is the other side's own certificate (depth 0).
+// OpenSSL calls this for each certificate of the chain, from the trusted CA down to the peer's own
+// certificate (depth 0). The function checks the names of the peer's own certificate.
 int TlsStream::on_certificate(int good, X509_STORE_CTX* chain) {
   if (good != 1 || X509_STORE_CTX_get_error_depth(chain) != 0) return good;
   auto* ssl =
@@ -164,8 +164,8 @@ IoResult TlsStream::fail_handshake() {
   const int reason = ERR_GET_LIB(error) == ERR_LIB_SSL ? ERR_GET_REASON(error) : 0;
   const int no_stream =
       transport_.read_error() != 0 ? transport_.read_error() : transport_.write_error();
-  if (no_stream != 0 && transport_.contact() ==
-                            Contact::kNone) {  // there was never a connection: not a failure of TLS
+  // An error of a connection that was never established is not a failure of TLS.
+  if (no_stream != 0 && transport_.contact() == Contact::kNone) {
     change_to(State::kFailed);
     error_ = transport_.error_text(no_stream);
     update_wants();
@@ -196,8 +196,8 @@ IoResult TlsStream::fail_handshake() {
   return fail_with(TlsFailure::kOther, "TLS: the handshake failed: " + take_openssl_error());
 }
 
-// Sends an alert to a peer that does not speak TLS. OpenSSL itself sends no answer to such bytes. A
-// hatrpcd without TLS recognises this alert, and reports it.
+// Sends an alert to a peer that does not speak TLS; OpenSSL itself would send none. A hatrpcd
+// without TLS recognises this alert, and reports it.
 void TlsStream::say_that_this_is_tls() {
   constexpr std::array<uint8_t, 7> kFatalProtocolVersion = {0x15, 3, 1, 0, 2, 2, 0x46};
   if (options_.role == Role::kAcceptor) transport_.send_plain(kFatalProtocolVersion);
@@ -238,7 +238,7 @@ IoResult TlsStream::fail_with(TlsFailure failure, const std::string& text) {
   ERR_clear_error();
   change_to(State::kFailed);
   error_ = text;
-  transport_.send();  // sends OpenSSL's alert
+  transport_.send();  // sends the alert that OpenSSL has written
   options_.counters->failures[static_cast<size_t>(failure)].add();
   update_wants();
   return {IoResult::Kind::kError, 0, EPROTO};
@@ -256,11 +256,12 @@ IoResult TlsStream::stopped() {
   if (error == 0) {
     const int inner = transport_.read_error();
     if (inner != 0) return {IoResult::Kind::kError, 0, inner};
-    // The end without a close_notify. A frame has its own length, so the reader notices a cut one.
+    // The peer has ended the stream without a close_notify. This is safe: a frame has a length, so
+    // the reader notices a frame that is cut.
     if (transport_.ended()) return {IoResult::Kind::kEnd};
   }
-  // In TLS 1.3 the initiator's handshake is over before the acceptor has seen its certificate, so
-  // the acceptor's refusal arrives only now.
+  // A refusal of this side's certificate can arrive now: in TLS 1.3 the initiator completes its
+  // handshake before the acceptor has seen the initiator's certificate.
   const int reason = ERR_GET_LIB(error) == ERR_LIB_SSL ? ERR_GET_REASON(error) : 0;
   if (!heard_data_ && is_alert(reason)) {
     const bool not_allowed = reason == SSL_AD_REASON_OFFSET + SSL_AD_HANDSHAKE_FAILURE;
@@ -286,14 +287,14 @@ IoResult TlsStream::read(std::span<std::byte> into) {
       total += got;
       continue;
     }
-    if (SSL_want_write(ssl_.get()) && transport_.send()) continue;  // answers to key updates
+    if (SSL_want_write(ssl_.get()) && transport_.send()) continue;  // answers a key update
     if (SSL_want_write(ssl_.get())) pending_ = Pending::kSpace;
     const IoResult why = stopped();
     transport_.send();
     update_wants();
     if (total == 0) return why;
     if (why.kind != IoResult::Kind::kWouldBlock)
-      transport_.read_again();  // returned by that read()
+      transport_.read_again();  // the next read() returns this result
     return {IoResult::Kind::kOk, total};
   }
   if (SSL_has_pending(ssl_.get()) == 1) pending_ = Pending::kBytes;
@@ -327,8 +328,8 @@ IoResult TlsStream::write(std::span<const iovec> from) {
   return why.kind == IoResult::Kind::kEnd ? IoResult{IoResult::Kind::kError, 0, EPIPE} : why;
 }
 
-// Changes the key of this direction if it is time. The other side changes the key of its own
-// direction.
+// Changes the key of this direction after options_.records_per_key records. The peer changes the
+// key of the opposite direction itself.
 void TlsStream::change_key_in_time() {
   if (++records_ < options_.records_per_key) return;
   if (SSL_key_update(ssl_.get(), SSL_KEY_UPDATE_NOT_REQUESTED) == 1) records_ = 0;
@@ -367,10 +368,11 @@ void TlsStream::update_wants() {
 void TlsStream::on_readable() {
   transport_.on_readable();
   if (still_shaking_hands()) return;
-  // Repeats the event in the next iteration, as a socket does: the callee may not read all bytes.
+  // Requests the event again for the next iteration, as a socket does: the user of the stream may
+  // leave bytes unread.
   if (pending_ == Pending::kBytes) transport_.read_again();
   if (reads_) return events_.on_readable();
-  if (writes_) events_.on_writable();  // a write() waited for the handshake
+  if (writes_) events_.on_writable();  // the user of the stream waits in write() for the handshake
 }
 
 void TlsStream::on_writable() {

@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
-// daemon/tls/tls_stream.h: TLS 1.3 over another byte stream of the reactor, the inner stream.
+// daemon/tls/tls_stream.h: TLS 1.3 over another byte stream of the reactor, the *inner stream*.
 //
-// RecordTransport carries the records between OpenSSL and the inner stream. The reactor, its
-// sockets and its iterations therefore stay as they are. (libevent's bufferevents would add their
-// own buffers, reads and callbacks to the reactor's.)
+// RecordTransport carries the TLS records between OpenSSL and the inner stream. libevent's own TLS
+// (its bufferevents) is not used, because it would add a second layer of buffers, reads and
+// callbacks to the reactor's.
 //
 //   kHandshake ──▶ kOpen        both sides have proved their identities, and are allowed
 //    ▲  │└───────▶ kFailed ◀─┘  read() and write() fail, and error_text() says why
 //    │  ▼
 //   kWaits                      waits for its turn (handshake_turns.h), and reads nothing meanwhile
 //
-// If write() does not accept all bytes, the caller must offer the rest again first, and may append
-// further bytes. OpenSSL requires this; engine/link/tcp_lane.h does it.
+// If write() accepts only a part of the bytes, the next write() must begin with the rest, and may
+// append further bytes. OpenSSL requires this; engine/link/tcp_lane.h does it.
 //
-// The stream sends the bytes that write() has accepted without further calls: it waits itself until
-// the inner stream has space.
+// The stream sends bytes that write() has accepted without further calls of its user: the stream
+// itself waits until the inner stream has space.
 //
-// Bounds   64 KiB and a record each way, and 32 KiB of the other side's certificates.
-// Thread   the reactor's.
+// Bounds   64 KiB and one record in each direction, and 32 KiB of the peer's certificates.
+// Thread   Only the reactor's thread uses this class.
 #pragma once
 
 #include <memory>
@@ -42,29 +42,31 @@ class TlsStream final : public ByteStream, private StreamEvents, private Handsha
   enum class Role : uint8_t { kInitiator, kAcceptor };
 
   // The number of records after which the stream changes its key. AES-GCM is safe for 2^24.5 full
-  // records under one key (RFC 8446 5.5), so the change is early.
+  // records under one key (RFC 8446, 5.5); the stream changes earlier.
   static constexpr uint64_t kRecordsPerKey = 1 << 22;
 
   struct Options {
     Role role = Role::kInitiator;
-    // The rules of which one must match the other side's names (config/identity.h). If there are
-    // none, every certificate of the CA is allowed. They must outlive the stream.
+    // Rules for the names in the peer's certificate (config/identity.h): at least one rule must
+    // match a name. If there are no rules, every certificate that the CA has signed is allowed. The
+    // rules must outlive the stream.
     std::span<const std::string> allowed;
     TlsCounters* counters = nullptr;  // must outlive the stream
     uint64_t records_per_key = kRecordsPerKey;
-    HandshakeTurns* turns = nullptr;  // if null, the handshake does not wait for turns
-    // A set that contains the stream while the stream lives; may be null.
+    HandshakeTurns* turns = nullptr;  // if null, the handshake never waits for a turn
+    // A set to which the stream belongs as long as it exists; may be null.
     std::unordered_set<TlsStream*>* all = nullptr;
   };
 
-  // Creates the inner stream with `open`. `connection` is new, from TlsContext::new_connection().
-  // If it is null (out of memory), the stream fails at once.
+  // Creates the inner stream with `open`. `connection` must be new, from
+  // TlsContext::new_connection(). If `connection` is null (out of memory), the stream fails at
+  // once.
   TlsStream(OwnedSsl connection, const Options& options, const engine::OpenStream& open,
             StreamEvents& events);
   ~TlsStream() override;
 
-  // Fails the stream if `context` revokes the other side's certificate: at once if the handshake is
-  // over (the next on_readable() shows it), otherwise when the handshake ends.
+  // Fails the stream if `context` revokes the peer's certificate: now, if the handshake is complete
+  // (the next on_readable() then reports the error), or else when the handshake completes.
   void fail_if_revoked(std::shared_ptr<const TlsContext> context);
 
   IoResult read(std::span<std::byte> into) override;
@@ -83,26 +85,27 @@ class TlsStream final : public ByteStream, private StreamEvents, private Handsha
 
  private:
   enum class State : uint8_t { kHandshake, kWaits, kOpen, kFailed };
-  // The work that the last read() has left. No event of the inner stream announces it.
+  // Work that the last read() left over, and that no event of the inner stream will announce.
   enum class Pending : uint8_t {
     kNothing,
-    kBytes,  // opened bytes in OpenSSL
-    kSpace,  // OpenSSL needs space for an answer; read() continues once records were sent
+    kBytes,  // OpenSSL holds decrypted bytes
+    kSpace,  // OpenSSL must send an answer first; read() continues once there is space
   };
 
   void on_readable() override;
   void on_writable() override;
   void on_turn() override { on_readable(); }
 
-  // Continues the handshake. Returns the result for read() and write() if the handshake is not
-  // complete or has failed; returns nullopt if the stream is open.
+  // Continues the handshake. Returns nullopt if the handshake is complete; otherwise returns the
+  // result that read() and write() must return.
   std::optional<IoResult> shake_hands();
   int step();
   void change_to(State next);
   bool is_in_handshake() const { return state_ == State::kHandshake || state_ == State::kWaits; }
   bool still_shaking_hands();
   void come_open();
-  // Returns the result for an OpenSSL operation that did not succeed after the handshake.
+  // Returns the result of read() or write() after an OpenSSL call did not succeed; the handshake is
+  // complete.
   IoResult stopped();
   IoResult fail_handshake();
   IoResult fail_verification();
@@ -118,16 +121,18 @@ class TlsStream final : public ByteStream, private StreamEvents, private Handsha
   const Options options_;
   StreamEvents& events_;
   State state_ = State::kHandshake;
-  bool reads_ = false;  // want_read() and want_write() of this stream
+  bool reads_ = false;  // the events that this stream's user wants: want_read() and want_write()
   bool writes_ = false;
   Pending pending_ = Pending::kNothing;
-  bool heard_data_ = false;  // the other side has sent data, so it has accepted this side
-  uint64_t records_ = 0;     // records written under the current key
-  std::shared_ptr<const TlsContext> newer_;  // checks the certificate when the handshake ends
-  std::string error_;                        // the reason for kFailed
-  std::vector<std::string> names_;           // the names in the other side's certificate
+  bool heard_data_ = false;  // the peer has sent data, which shows that it accepted this side's
+                             // certificate
+  uint64_t records_ = 0;     // records written with the current key
+  std::shared_ptr<const TlsContext> newer_;  // checks the peer's certificate when the handshake
+                                             // completes
+  std::string error_;                        // why the stream is in kFailed
+  std::vector<std::string> names_;           // the names in the peer's certificate
   OwnedSsl ssl_;
-  // The last member, so that it is destroyed first: no event then reaches a half-destroyed object.
+  // Declared last, so that it is destroyed first: no event can then reach a half-destroyed stream.
   RecordTransport transport_;
 };
 

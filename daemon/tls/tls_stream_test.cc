@@ -13,8 +13,8 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-// Returns a connection for `node`. If `node` is "", it shows no certificate; if "1.2", it also
-// speaks at most TLS 1.2.
+// Returns a connection with the certificate of `node`, that trusts the CA in `authority`. If `node`
+// is "" or "1.2", the connection has no certificate; "1.2" also limits it to TLS 1.2.
 OwnedSsl connection_of(const std::string& node, const std::string& authority) {
   const FakeCertificates& made = fake_certificates();
   if (!node.empty() && node != "1.2") return made.context(node, authority)->new_connection();
@@ -33,7 +33,7 @@ struct Side {
   std::string node;
   std::string authority = "one";
   std::vector<std::string> allows = {};
-  std::string error = "";  // a part of the expected error; empty if the handshake succeeds
+  std::string error = "";  // a part of the expected error; empty if the handshake must succeed
   TlsFailure failure = TlsFailure::kOther;
 };
 
@@ -73,7 +73,8 @@ TEST_P(Handshake, EndsAsItShould) {
   }
 }
 
-// The side that has the list refuses the revoked side, which learns the reason from the alert.
+// The side that has the list must refuse the revoked side; the revoked side learns the reason from
+// the alert.
 TEST(HandshakeWithCrl, RefusesWhomTheListNames) {
   const FakeCertificates& made = fake_certificates();
   const auto with = [&made](const std::string& crl, const std::string& node) {
@@ -100,7 +101,7 @@ TEST(HandshakeWithCrl, RefusesWhomTheListNames) {
   EXPECT_EQ(stale.acceptor.failures(TlsFailure::kUntrusted), 1u);
 }
 
-// The certificate was not yet revoked when the handshake took place.
+// The handshake takes place before the certificate is revoked.
 TEST(HandshakeWithCrl, AListThatComesLaterEndsTheStreamsOfThoseWhomItNames) {
   const FakeCertificates& made = fake_certificates();
   const auto names_host_a = *TlsContext::load(made.files_with("crl.pem", "one/host-b"));
@@ -112,7 +113,7 @@ TEST(HandshakeWithCrl, AListThatComesLaterEndsTheStreamsOfThoseWhomItNames) {
     TlsEnd& trusts = host_a_initiates ? pair.acceptor : pair.initiator;
     TlsEnd& revoked = host_a_initiates ? pair.initiator : pair.acceptor;
     trusts.stream->fail_if_revoked(names_nobody);
-    revoked.stream->fail_if_revoked(names_host_a);  // its other side is host-b: no effect
+    revoked.stream->fail_if_revoked(names_host_a);  // no effect: the peer of `revoked` is host-b
     pair.pump();
     EXPECT_EQ(trusts.error + revoked.error, "");
     trusts.stream->fail_if_revoked(names_host_a);
@@ -229,7 +230,7 @@ INSTANTIATE_TEST_SUITE_P(
                       TlsFailure::kNotAllowed}}),
     [](const auto& row) { return row.param.name; });
 
-// Gives each side a connection with a valid certificate.
+// Connections with valid certificates, for the initiator and the acceptor.
 class TlsStreams : public testing::Test {
  protected:
   static OwnedSsl host_a() { return connection_of("one/host-a", "one"); }
@@ -268,8 +269,8 @@ std::string many_bytes(size_t count) {
   return bytes;
 }
 
-// The wire accepts few bytes at a time, so records are cut at any byte. Keys change after every
-// three records.
+// The wire accepts few bytes at a time, so it cuts records at arbitrary bytes. The keys change
+// after every three records.
 TEST_F(TlsStreams, CarryMuchBothWaysOverAWireThatTakesLittleAndChangeTheirKeys) {
   TlsPair pair(host_a(), host_b(), {}, {}, 3);
   const std::string bytes = many_bytes(500'000);
@@ -307,7 +308,7 @@ TEST_F(TlsStreams, SendWhatTheyTookByThemselvesAndEndAfterIt) {
   EXPECT_FALSE(pair.initiator.wire->writing);
 }
 
-// Like a socket, the stream repeats the event if its user has not read the bytes.
+// The stream must repeat the event, as a socket does, if its user leaves bytes unread.
 TEST_F(TlsStreams, TellAgainOfWhatWasNotRead) {
   TlsPair pair(host_a(), host_b());
   pair.pump();
@@ -318,7 +319,7 @@ TEST_F(TlsStreams, TellAgainOfWhatWasNotRead) {
   EXPECT_TRUE(pair.acceptor.heard == bytes) << pair.acceptor.heard.size();
 }
 
-// A peer that does not read cannot make this side fill its memory.
+// A peer that does not read must not make this side's buffers grow without bound.
 TEST_F(TlsStreams, TakeNoMoreThanTheyMayHold) {
   TlsPair pair(host_a(), host_b());
   pair.pump();
@@ -355,7 +356,7 @@ TEST_F(TlsStreams, SayThatTheOtherSideSpeaksNoTls) {
   insecure.pump();
   EXPECT_THAT(insecure.acceptor.error, HasSubstr("the peer does not speak TLS"));
   EXPECT_EQ(insecure.acceptor.failures(TlsFailure::kNotTls), 1u);
-  // engine/link/tcp_lane.cc recognises this alert.
+  // engine/link/tcp_lane.cc recognises exactly this alert.
   const std::string alert("\x15\x03\x01\x00\x02\x02\x46", 7);
   EXPECT_EQ(insecure.initiator.wire->incoming, alert);
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // daemon/admin/status_page/status_page.h: the page that browsers get from the admin address.
 //
-// The page is one text that includes its style and its scripts (page.html names its parts). It
-// requests all data that it shows from /status, /functions and /routes.
+// The page is one text with its style and its scripts; page.html names the parts. It requests all
+// data that it shows from /status, /functions and /routes.
 //
-// Thread   Any.
+// Thread   Any thread may call make_status_page().
 #pragma once
 
 #include <string>
@@ -14,14 +14,15 @@ namespace hat {
 
 struct StatusPage {
   std::string html;
-  std::string policy;  // its Content-Security-Policy
+  std::string policy;  // the Content-Security-Policy header to send with `html`
 };
 
-// Returns the page with a new nonce. A script that an attacker gets into the page does not know the
-// nonce, so the browser does not run it.
+// Returns the page with a new random nonce (a Content-Security-Policy nonce, not the nonce of a
+// lane). The browser runs only scripts with this nonce, so it does not run a script that an
+// attacker inserts into the page.
 StatusPage make_status_page();
 
-// The page as it was built, with `@NONCE@` in place of each nonce.
+// The page without a nonce: it has `@NONCE@` in each place for the nonce.
 extern const std::string_view kStatusPageText;
 
 }  // namespace hat

@@ -6,7 +6,8 @@
 #include "daemon/metrics/fallback.h"
 #include "engine/failure.h"
 
-// tests/e2e/scenarios/status_page_test.py tests the page in a browser.
+// These tests check the page's text. tests/e2e/scenarios/status_page_test.py runs the page in a
+// browser.
 namespace hat {
 namespace {
 
@@ -49,8 +50,8 @@ TEST(StatusPage, HasANonceThatIsNewEachTime) {
   EXPECT_NE(nonce_of(make_status_page()), nonce);
 }
 
-// Each of these interprets text as markup or code. The policy forbids most of them, in some
-// browsers.
+// The page's scripts must not use functions that interpret text as markup or code. The page's
+// policy forbids most of them too, but only some browsers enforce it.
 TEST(StatusPage, MakesNoMarkupOfText) {
   for (const char* way : {"innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(",
                           "DOMParser", "createContextualFragment", "srcdoc", "javascript:"}) {
