@@ -506,8 +506,8 @@ std::string Daemon::fabric() const {
 }
 
 std::string Daemon::fabric_kind() const {
-  const OpenedRdma& rdma = threads_.front()->rdma();
-  return rdma.host ? rdma.host->fabric_name() : "none";
+  const auto& host = threads_.front()->rdma().host;
+  return host ? host->fabric_name() : "none";
 }
 
 std::vector<CertificateReport> Daemon::certificates() const {

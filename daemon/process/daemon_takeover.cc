@@ -8,19 +8,13 @@
 #include "daemon/metrics/function_totals.h"
 #include "daemon/process/daemon.h"
 #include "daemon/process/service_manager.h"
+#include "daemon/reactor/socket_address.h"
 
 namespace hat {
 namespace {
 
-// Returns `address` in the form in which addresses are compared: an "shm:" address becomes "unix:",
-// because a socket for rings is a unix socket.
-std::string place_of(const std::string& address) {
-  return address.starts_with("shm:") ? "unix:" + address.substr(4) : address;
-}
-
 bool names(const std::vector<std::string>& addresses, const Address& address) {
-  const std::string place = place_of(to_string(address));
-  return std::ranges::find(addresses, place, place_of) != addresses.end();
+  return std::ranges::find(addresses, as_bound(to_string(address)), as_bound) != addresses.end();
 }
 
 }  // namespace

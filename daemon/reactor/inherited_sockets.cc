@@ -4,16 +4,9 @@
 #include <algorithm>
 #include <iterator>
 
+#include "daemon/reactor/socket_address.h"
+
 namespace hat::daemon {
-namespace {
-
-// Returns `address` as the kernel reports it: the kernel sees a unix socket in an "shm:" address,
-// and does not know that the socket serves rings.
-std::string as_bound(const std::string& address) {
-  return address.starts_with("shm:") ? "unix:" + address.substr(4) : address;
-}
-
-}  // namespace
 
 std::optional<Descriptor> InheritedSockets::take(const std::string& address) {
   const auto found = std::ranges::find_if(sockets_, [&](const InheritedSocket& socket) {

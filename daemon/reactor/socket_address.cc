@@ -59,9 +59,13 @@ Result<Address> bound_address(int fd) {
   SocketAddress where;
   where.length = sizeof where.storage;
   if (getsockname(fd, reinterpret_cast<sockaddr*>(&where.storage), &where.length) != 0) {
-    return fail_errno("cannot create a socket", errno);
+    return fail_errno("cannot read a socket's address", errno);
   }
   return to_address(where);
+}
+
+std::string as_bound(const std::string& address) {
+  return address.starts_with("shm:") ? "unix:" + address.substr(4) : address;
 }
 
 void set_tcp_options(int fd, std::chrono::seconds probe_after) {

@@ -24,6 +24,9 @@ Result<SocketAddress> resolve(const Address& address, bool passive);
 Address to_address(const SocketAddress& socket_address);
 // Returns the address to which the socket is bound.
 Result<Address> bound_address(int fd);
+// Returns the text of an address as its bound socket has it: "unix:PATH" for "shm:PATH", because a
+// listening socket for rings is a unix socket to the kernel.
+std::string as_bound(const std::string& address);
 
 // Sets the options of a TCP connection: TCP_NODELAY, and keepalive probes after `probe_after`
 // without traffic; 0 means no probes.

@@ -145,7 +145,10 @@ Result<std::optional<TakeoverMessage>> TakeoverChannel::receive(bool wait) {
                  .msg_control = control.data(),
                  .msg_controllen = control.size()};
   const int flags = MSG_CMSG_CLOEXEC | (wait ? 0 : MSG_DONTWAIT);
-  ssize_t count = recvmsg(fd(), &message, flags);
+  ssize_t count = 0;
+  do {
+    count = recvmsg(fd(), &message, flags);
+  } while (wait && count < 0 && errno == EINTR);
   // ECONNRESET means that the other side closed its socket with unread messages. The kernel reports
   // this error once; the messages that the other side had sent can still be read.
   if (count < 0 && errno == ECONNRESET) count = recvmsg(fd(), &message, flags);
