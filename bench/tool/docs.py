@@ -2,7 +2,8 @@
 """bench/tool/docs.py: makes docs/results.md from the complete results in docs/results.
 
 docs/results/NAME.json is a complete results.json. docs/results/NAME.md is optional; it is written by
-hand and explains the result. The tool draws only the plots that it shows, as
+hand and explains the result. Its text before the first heading comes before the tables of the
+result, and its sections come after them. The tool draws only the plots that it shows, as
 ![Title](results/NAME-plot-TITLE.svg); `./dev bench report --published` shows all plots.
 """
 
@@ -126,10 +127,10 @@ def part(one, experiment, folder):
     facts = one.facts
     versions = "".join(f"; {name} {version}" for name, version in facts["versions"].items())
     source = f" The experiment follows {experiment.source}." if experiment.source else ""
-    summary, _, conclusions = narrative(one.name, folder).partition("\n\n")
+    summary, heading, conclusions = narrative(one.name, folder).partition("### ")
     lines = ["", f"## {title(one, experiment)}", "", f"{experiment.question}{source}", ""]
     if summary:
-        lines += [summary, ""]
+        lines += [summary.rstrip(), ""]
     lines += [f"### The run of {one.name}", "",
              f"`{facts['command']}`", "",
              f"Measured on {facts['date'][:10]} at commit {words.commit_words(facts)}; "
@@ -148,7 +149,7 @@ def part(one, experiment, folder):
         lines += [f"{len(errors)} of {one.expected()} measurements failed:", ""]
         lines += [f"* {said}" for said in map(words.error_words, errors)]
         lines.append("")
-    return "\n".join([*lines, conclusions]).rstrip()
+    return "\n".join([*lines, heading + conclusions]).rstrip()
 
 
 def title(one, experiment):
