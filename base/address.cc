@@ -52,9 +52,37 @@ Result<Address> parse_address(std::string_view text) {
   return bad(text, "is not an address");
 }
 
+bool Address::is_path() const {
+  switch (kind) {
+    case Kind::kTcp:
+      return false;
+    case Kind::kUnix:
+    case Kind::kShm:
+      break;
+  }
+  return true;
+}
+
+bool Address::uses_rings() const {
+  switch (kind) {
+    case Kind::kTcp:
+    case Kind::kUnix:
+      return false;
+    case Kind::kShm:
+      break;
+  }
+  return true;
+}
+
 std::string to_string(const Address& address) {
-  if (address.kind == Address::Kind::kUnix) return "unix:" + address.path;
-  if (address.kind == Address::Kind::kShm) return "shm:" + address.path;
+  switch (address.kind) {
+    case Address::Kind::kUnix:
+      return "unix:" + address.path;
+    case Address::Kind::kShm:
+      return "shm:" + address.path;
+    case Address::Kind::kTcp:
+      break;
+  }
   const bool ipv6 = address.host.find(':') != std::string::npos;
   return "tcp:" + (ipv6 ? "[" + address.host + "]" : address.host) + ":" +
          std::to_string(address.port);

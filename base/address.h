@@ -26,6 +26,11 @@ struct Address {
   uint16_t port = 0;  // kTcp; 0: the kernel chooses a port when listening
   std::string path;   // kUnix, kShm: absolute, at most 107 bytes (sun_path)
 
+  // Returns true if the address is a path in the file system, and not a host and a port.
+  bool is_path() const;
+  // Returns true if the bytes of its connections travel in rings.
+  bool uses_rings() const;
+
   friend bool operator==(const Address&, const Address&) = default;
 };
 

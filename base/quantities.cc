@@ -47,8 +47,19 @@ std::string count_text(double count) {
   return scaled(count, 1000, std::array<std::string_view, 5>{"", "k", "M", "G", "T"});
 }
 
-std::string size_text(double bytes) {
-  return scaled(bytes, 1024, std::array<std::string_view, 5>{" B", " KiB", " MiB", " GiB", " TiB"});
+std::string size_text(uint64_t bytes) {
+  return scaled(static_cast<double>(bytes), 1024,
+                std::array<std::string_view, 5>{" B", " KiB", " MiB", " GiB", " TiB"});
+}
+
+std::string exact_size_text(uint64_t bytes) {
+  constexpr std::array<std::string_view, 4> kUnits = {"B", "KiB", "MiB", "GiB"};
+  size_t unit = 0;
+  while (unit + 1 < kUnits.size() && bytes != 0 && bytes % 1024 == 0) {
+    bytes /= 1024;
+    ++unit;
+  }
+  return std::to_string(bytes) + std::string(kUnits[unit]);
 }
 
 std::string time_text(double microseconds) {

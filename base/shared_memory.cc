@@ -24,19 +24,19 @@ std::unexpected<Error> failed(const char* what) {
 }  // namespace
 
 Result<SharedMemory> SharedMemory::create(const char* name, size_t bytes) {
-  SharedMemory memory(memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING));
-  if (memory.fd_ < 0) return failed("memfd_create");
+  SharedMemory memory(Descriptor(memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING)));
+  if (memory.fd() < 0) return failed("memfd_create");
   const auto page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
   const size_t rounded = (bytes + page - 1) / page * page;
-  if (ftruncate(memory.fd_, static_cast<off_t>(rounded)) != 0) return failed("ftruncate");
-  if (fcntl(memory.fd_, F_ADD_SEALS, kSizeSeals | F_SEAL_SEAL) != 0) return failed("sealing");
+  if (ftruncate(memory.fd(), static_cast<off_t>(rounded)) != 0) return failed("ftruncate");
+  if (fcntl(memory.fd(), F_ADD_SEALS, kSizeSeals | F_SEAL_SEAL) != 0) return failed("sealing");
   HAT_TRY_VOID(memory.map_all());
   return memory;
 }
 
-Result<SharedMemory> SharedMemory::map(int fd) {
-  SharedMemory memory(fd);
-  const int seals = fcntl(fd, F_GET_SEALS);
+Result<SharedMemory> SharedMemory::map(Descriptor memfd) {
+  SharedMemory memory(std::move(memfd));
+  const int seals = fcntl(memory.fd(), F_GET_SEALS);
   if (seals < 0) return failed("the received descriptor is not a memfd");
   if ((seals & kSizeSeals) != kSizeSeals) {
     return fail(ErrorCode::kProtocol,
@@ -48,26 +48,21 @@ Result<SharedMemory> SharedMemory::map(int fd) {
 
 Result<void> SharedMemory::map_all() {
   struct stat info {};
-  if (fstat(fd_, &info) != 0) return failed("fstat");
+  if (fstat(fd(), &info) != 0) return failed("fstat");
   if (info.st_size == 0)
     return fail(ErrorCode::kProtocol, "shared memory: the received memfd is empty");
   const auto size = static_cast<size_t>(info.st_size);
-  void* at = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd_, 0);
+  void* at = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd(), 0);
   if (at == MAP_FAILED) return failed("mmap");
   bytes_ = {static_cast<std::byte*>(at), size};
   return {};
 }
 
-void SharedMemory::close_descriptor() {
-  if (fd_ >= 0) close(std::exchange(fd_, -1));
-}
-
 SharedMemory::SharedMemory(SharedMemory&& other) noexcept
-    : fd_(std::exchange(other.fd_, -1)), bytes_(std::exchange(other.bytes_, {})) {}
+    : memfd_(std::move(other.memfd_)), bytes_(std::exchange(other.bytes_, {})) {}
 
 SharedMemory::~SharedMemory() {
   if (!bytes_.empty()) munmap(bytes_.data(), bytes_.size());
-  if (fd_ >= 0) close(fd_);
 }
 
 }  // namespace hat

@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <span>
 
+#include "base/descriptor.h"
 #include "base/result.h"
 
 namespace hat {
@@ -17,22 +18,22 @@ class SharedMemory {
  public:
   // Creates zeroed memory; the size is rounded up to whole pages. `name` appears in /proc/PID/maps.
   static Result<SharedMemory> create(const char* name, size_t bytes);
-  // Maps memory that another process created. Takes ownership of `fd`, even on failure.
-  static Result<SharedMemory> map(int fd);
+  // Maps memory that another process created.
+  static Result<SharedMemory> map(Descriptor memfd);
 
   SharedMemory(SharedMemory&& other) noexcept;
   SharedMemory& operator=(SharedMemory&&) = delete;
   ~SharedMemory();
 
-  int fd() const { return fd_; }
+  int fd() const { return memfd_.get(); }
   std::span<std::byte> bytes() const { return bytes_; }
-  void close_descriptor();  // the memory stays mapped
+  void close_descriptor() { memfd_ = Descriptor(); }  // the memory stays mapped
 
  private:
-  explicit SharedMemory(int fd) : fd_(fd) {}
+  explicit SharedMemory(Descriptor memfd) : memfd_(std::move(memfd)) {}
   Result<void> map_all();
 
-  int fd_ = -1;
+  Descriptor memfd_;
   std::span<std::byte> bytes_;
 };
 

@@ -1,21 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// bench/account.h: decides which calls of a closed loop a measurement counts, for Little's law.
+// bench/account.h: decides which calls a measurement counts, so that its results fulfil Little's
+// law: clients ÷ calls per second = mean time of a call + mean time between two calls of a client.
 //
-// A call counts for the rate if it ends in the window. Its time counts if it begins in the window,
-// even if it ends after the window, since the client waits for the answer. A call that is in flight
-// during the whole window counts with the window's length. The times therefore include slow calls
-// that did not end in the window, and Little's law holds for the printed values:
-// clients ÷ calls per second = mean time of a call + mean time between two calls of a client.
+// Each client makes one call at a time (a closed loop). The measurement has a window of time:
+//  - A call counts for the rate if it ends in the window.
+//  - The time of a call counts if the call begins in the window, even if it ends after the window.
+//  - A call that is in flight during the whole window counts with the window's length.
+// So the mean time includes slow calls that did not end in the window.
 //
-// An Account is plain data and may be in shared memory. One thread at a time may use it.
+// An Account is plain data and can be in shared memory. One thread at a time may use it.
 #pragma once
 
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
-#include <cstdio>
 #include <optional>
-#include <string>
 
 namespace hat::bench {
 
@@ -24,19 +23,19 @@ struct Window {
 
   Clock::time_point begin;
   Clock::time_point end = Clock::time_point::max();
-  // True if the measurement ends after a number of calls. Calls that began before the window are
-  // then not counted.
+  // True if the measurement ends after a number of calls. The rate then excludes calls that began
+  // before the window.
   bool by_count = false;
 
   bool holds(Clock::time_point time) const { return time >= begin && time < end; }
   bool counts(Clock::time_point begun, Clock::time_point ended) const {
     return holds(ended) && (begun >= begin || !by_count);
   }
-  // Returns whether the call is in flight when the window ends.
+  // Returns true if the call is in flight when the window ends.
   bool cuts_off(Clock::time_point begun, Clock::time_point ended) const {
     return begun < end && ended >= end;
   }
-  // Returns the call's time if it counts, else nullopt.
+  // Returns the call's time if the time counts, otherwise std::nullopt.
   std::optional<Clock::duration> time_of(Clock::time_point begun, Clock::time_point ended) const {
     if (holds(begun)) return ended - begun;
     if (cuts_off(begun, ended)) return end - begin;
@@ -53,11 +52,11 @@ struct Account {
   uint64_t cut_off = 0;     // timed calls that were in flight when the window ended
   uint64_t fewest = 0;      // `ended` of the client with the fewest calls
   uint64_t most = 0;        // `ended` of the client with the most calls
-  Clock::duration time{};   // sum of all timed calls
-  Clock::duration think{};  // sum of the gaps between an answer and the next call, in the window
+  Clock::duration time{};   // sum of the times of all timed calls
+  Clock::duration think{};  // time in the window between an answer and the next call, summed up
 
-  // Counts a call of one client, whose previous call ended at `before`. Returns the call's time if
-  // it counts.
+  // Counts one call of a client. The client's previous call ended at `before`. Returns the call's
+  // time if the time counts, otherwise std::nullopt.
   std::optional<Clock::duration> add_call(const Window& window, Clock::time_point before,
                                           Clock::time_point begun, Clock::time_point ended_at) {
     if (window.counts(begun, ended_at)) ++ended;
@@ -71,7 +70,7 @@ struct Account {
     return counted;
   }
 
-  // Completes the account of one client, so that other accounts can add it.
+  // Completes the account of one client. Call this before the account is added to another account.
   void close() {
     clients = 1;
     fewest = most = ended;
@@ -90,17 +89,6 @@ struct Account {
 
   double mean_us() const { return each_us(time); }
   double think_us() const { return each_us(think); }
-
-  // Returns fields of a JSON object, for bench/tool/clock.py.
-  std::string json_fields() const {
-    char text[256];
-    std::snprintf(text, sizeof(text),
-                  "\"mean_us\": %.3f, \"think_us\": %.3f, \"fewest\": %llu, \"most\": %llu, "
-                  "\"cut_off\": %llu",
-                  mean_us(), think_us(), static_cast<unsigned long long>(fewest),
-                  static_cast<unsigned long long>(most), static_cast<unsigned long long>(cut_off));
-    return text;
-  }
 
  private:
   double each_us(Clock::duration sum) const {

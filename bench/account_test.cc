@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// bench/account_test.cc: checks which calls count at the begin and the end of the measured time,
-// and Little's law for whole runs.
+// bench/account_test.cc: tests which calls count at the begin and the end of the measured window,
+// and that Little's law holds for simulated runs.
 #include "bench/account.h"
 
 #include <gtest/gtest.h>
 
 #include <vector>
+
+#include "bench/account_json.h"
 
 namespace hat::bench {
 namespace {
@@ -55,9 +57,10 @@ TEST(Account, ACallBegunBeforeIsNoneOfANumberOfCalls) {
 TEST(Account, ThinkTimeIsThatInTheWindow) {
   const Window window{at(100), at(200)};
   Account account;
-  account.add_call(window, at(80), at(110), at(120));   // 10 of its 30 ms are in the window
-  account.add_call(window, at(120), at(125), at(190));  // 5
-  account.add_call(window, at(190), at(210), at(220));  // begins after the window
+  // Time in the window before each call: 10 of 30 ms, 5 of 5 ms, and 0 for a call after the window.
+  account.add_call(window, at(80), at(110), at(120));
+  account.add_call(window, at(120), at(125), at(190));
+  account.add_call(window, at(190), at(210), at(220));
   EXPECT_EQ(account.think, milliseconds(15));
 }
 
@@ -76,14 +79,14 @@ TEST(Account, FewestAndMostOfAllClients) {
   EXPECT_EQ(all.ended, 10u);
 }
 
-// Simulates one client for each of `times_ms`, the time of its calls, in a closed loop from 0 to
-// beyond the end of the window.
+// Simulates clients that make calls in a closed loop until after the end of the window. Each
+// element of `times_ms` is a client: the time that each of its calls takes.
 Account run(const Window& window, const std::vector<int>& times_ms, int think_ms) {
   Account all;
   int offset = 0;
   for (const int took : times_ms) {
     Account one;
-    int before = -(offset++ * 7 % took);  // the clients do not call at the same moment
+    int before = -(offset++ * 7 % took);  // each client starts at another moment
     while (at(before + think_ms) < window.end) {
       const int begun = before + think_ms;
       one.add_call(window, at(before), at(begun), at(begun + took));
@@ -105,7 +108,7 @@ TEST(Account, LittlesLawHoldsAmongWhatItSays) {
   for (const int think_ms : {0, 3}) {
     EXPECT_NEAR(law(run(window, std::vector<int>(16, 10), think_ms), 1), 1, 0.05);
     EXPECT_NEAR(law(run(window, {10, 20, 40, 80, 10, 20, 40, 80}, think_ms), 1), 1, 0.05);
-    // Half of the clients get no answer in the whole window.
+    // Four of the eight clients get no answer in the whole window.
     EXPECT_NEAR(law(run(window, {10, 10, 10, 10, 2900, 2900, 2900, 2900}, think_ms), 1), 1, 0.05);
   }
 }
@@ -116,7 +119,7 @@ TEST(Account, ClientsThatAreNeverAnsweredAreNotLeftOut) {
   EXPECT_EQ(all.fewest, 0u);
   EXPECT_GE(all.most, 99u);
   EXPECT_GE(all.cut_off, 4u);
-  // The mean of the other clients alone is 10 ms.
+  // The mean would be 10 ms (10,000 µs) if the four clients without an answer did not count.
   EXPECT_GT(all.mean_us(), 19'000);
 }
 
@@ -126,9 +129,8 @@ TEST(Account, Json) {
   one.add_call(window, at(0), at(1), at(3));
   one.add_call(window, at(3), at(4), at(12));
   one.close();
-  EXPECT_EQ(one.json_fields(),
-            "\"mean_us\": 5000.000, \"think_us\": 1000.000, \"fewest\": 1, \"most\": 1, "
-            "\"cut_off\": 1");
+  EXPECT_EQ(account_json(one).dump(),
+            R"({"mean_us":5000.0,"think_us":1000.0,"fewest":1,"most":1,"cut_off":1})");
 }
 
 }  // namespace

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// bench/echo_client.cc: measures the calls of stock Thrift clients in a closed loop.
+// bench/echo_client.cc: measures calls of stock Thrift clients.
 //
 //   echo_client ADDRESS CLIENTS BYTES SECONDS [FUNCTION]
 //
-// FUNCTION is echo (the default) or bulk; both do the same. ADDRESS is a port of this host, the
-// path of a unix socket, or shm:PATH. Each client is a thread with one connection (framed binary)
-// and one call at a time. The first fifth of the time is the warm-up; bench/account.h says which
-// calls count after it. The program prints one JSON object with times in µs; cpu_us is this
-// process's CPU time per call.
+// ADDRESS is a port of this host, the path of a unix socket, or shm:PATH. FUNCTION is echo (the
+// default) or bulk; the server does the same for both names. Each client is a thread with one
+// connection (framed binary), and makes one call at a time. The first fifth of SECONDS is the
+// warm-up; bench/account.h describes which calls count after the warm-up. The program prints one
+// JSON object with times in µs; cpu_us is this process's CPU time per call.
 #include <thrift/TConfiguration.h>
 #include <thrift/protocol/TBinaryProtocol.h>
 #include <thrift/transport/TBufferTransports.h>
@@ -20,13 +20,16 @@
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "Echo.h"
 #include "base/arguments.h"
+#include "base/rounded.h"
 #include "bench/account.h"
+#include "bench/account_json.h"
 #include "client/thrift/TShmSocket.h"
 
 namespace {
@@ -42,7 +45,7 @@ struct Load {
   double seconds = 1;
   bool bulk = false;
 
-  static constexpr double kWarmUp = 0.2;  // part of `seconds`
+  static constexpr double kWarmUp = 0.2;  // the share of `seconds` that is the warm-up
   double counted_seconds() const { return seconds * (1 - kWarmUp); }
 };
 
@@ -52,10 +55,10 @@ struct Seen {
   std::vector<float> times;  // µs
 };
 
-// libthrift ends a connection after a number of bytes in its lifetime, by default 100 MiB. A client
-// sets the limit to this value, and reconnects before it reaches the limit.
+// libthrift ends a connection after a total number of bytes, by default 100 MiB. The client raises
+// this limit to kLifeBytesMax, and reconnects before the connection reaches the limit.
 constexpr size_t kLifeBytesMax = INT32_MAX;
-constexpr uint32_t kBytesMax = 256u << 20;  // of a payload
+constexpr uint32_t kBytesMax = 256u << 20;  // the largest payload
 
 std::unique_ptr<hat::bench::EchoClient> connect(const std::string& address) {
   namespace transport = thrift::transport;
@@ -128,11 +131,14 @@ void print(const Load& load, const std::vector<Seen>& seen, double cpu_used) {
   }
   std::sort(times.begin(), times.end());
   const double calls_per_s = double(account.ended) / load.counted_seconds();
-  std::printf(
-      "{\"calls_per_s\": %.1f, \"p50\": %.2f, \"p99\": %.2f, \"p999\": %.2f, "
-      "\"cpu_us\": %.2f, %s}\n",
-      calls_per_s, quantile(times, 0.5), quantile(times, 0.99), quantile(times, 0.999),
-      cpu_used * 1e6 / (calls_per_s * load.seconds), account.json_fields().c_str());
+  const auto us = [](double value) { return hat::rounded(value, 2); };
+  nlohmann::ordered_json result = {{"calls_per_s", hat::rounded(calls_per_s, 1)},
+                                   {"p50", us(quantile(times, 0.5))},
+                                   {"p99", us(quantile(times, 0.99))},
+                                   {"p999", us(quantile(times, 0.999))},
+                                   {"cpu_us", us(cpu_used * 1e6 / (calls_per_s * load.seconds))}};
+  result.update(hat::bench::account_json(account));
+  std::puts(result.dump().c_str());
 }
 
 // Parses ADDRESS CLIENTS BYTES SECONDS [FUNCTION].

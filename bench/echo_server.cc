@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// bench/echo_server.cc: runs a stock Thrift server, framed binary, with one thread per connection.
+// bench/echo_server.cc: a stock Thrift echo server (framed binary) with one thread per connection.
 //
 //   echo_server ADDRESS
 //
-// ADDRESS is a port of this host (0: any free port), the path of a unix socket, or shm:PATH. The
-// program prints the address once it listens.
+// ADDRESS is a port of this host (0: any free port), the path of a unix socket, or shm:PATH. When
+// the program listens, it prints its address.
 #include <thrift/TConfiguration.h>
 #include <thrift/protocol/TBinaryProtocol.h>
 #include <thrift/server/TThreadedServer.h>
@@ -32,8 +32,8 @@ class Echo final : public hat::bench::EchoIf {
   void bulk(std::string& result, const std::string& data) override { result = data; }
 };
 
-// Returns a configuration with the largest limit. libthrift ends a connection after a number of
-// bytes in its lifetime, by default 100 MiB.
+// Returns a configuration with the highest limit of bytes per connection. libthrift ends a
+// connection after a total number of bytes, by default 100 MiB.
 std::shared_ptr<thrift::TConfiguration> long_life() {
   return std::make_shared<thrift::TConfiguration>(INT32_MAX);
 }

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// bench/time_histogram.h: counts times in bounded memory, exact to 0.4 %, like HdrHistogram.
+// bench/time_histogram.h: a histogram of times in fixed memory, like HdrHistogram. Its error is at
+// most 0.4 %.
 //
-// Below 256 ns there is a counter for each nanosecond; above, there are 128 counters for each power
-// of two. A TimeHistogram is plain bytes, so it may be sent through a pipe or be in shared memory.
+// Below 256 ns there is a counter for each nanosecond. From 256 ns on there are 128 counters for
+// each power of two. A TimeHistogram is plain data, so a pipe or shared memory can carry it.
 #pragma once
 
 #include <algorithm>
@@ -16,7 +17,7 @@ namespace hat {
 
 class TimeHistogram {
  public:
-  static constexpr uint64_t kMaxNs = (1ull << 40) - 1;  // 18 minutes; longer times count as this
+  static constexpr uint64_t kMaxNs = (1ull << 40) - 1;  // 18 minutes; longer times count as kMaxNs
 
   void record(uint64_t ns) {
     ns = std::min(ns, kMaxNs);
@@ -36,15 +37,15 @@ class TimeHistogram {
   }
 
   uint64_t count() const { return count_; }
-  // Each of these returns 0 if there are no times.
+  // The next functions return 0 if no time was recorded.
   uint64_t min_ns() const { return count_ == 0 ? 0 : min_ns_; }
   uint64_t max_ns() const { return max_ns_; }
   double mean_ns() const {
     return count_ == 0 ? 0 : static_cast<double>(sum_ns_) / static_cast<double>(count_);
   }
 
-  // Returns the time that `share` (0 to 1) of all times do not exceed: the middle of its
-  // counter's range.
+  // Returns the quantile: a share of `share` (0 to 1) of all times is not longer. The result is the
+  // middle of a counter's range.
   double quantile_ns(double share) const {
     const double wanted = std::ceil(share * static_cast<double>(count_));
     uint64_t rank =
@@ -61,8 +62,8 @@ class TimeHistogram {
   static constexpr size_t kSteps = 1u << kStepBits;
   static constexpr size_t kCounters = (40 - kStepBits + 1) * kSteps;
 
-  // Times from 2^8 on are counted by their 8 leading bits, the first of which is always 1; the
-  // `shift` bits after them are dropped.
+  // Returns the counter's index for a time. From 2^8 ns on, only the time's 8 leading bits count:
+  // its last `shift` bits are dropped.
   static constexpr size_t index_of(uint64_t ns) {
     const int shift = std::max(static_cast<int>(std::bit_width(ns)) - (kStepBits + 1), 0);
     return static_cast<size_t>(shift) * kSteps + static_cast<size_t>(ns >> shift);

@@ -10,6 +10,7 @@
 #include "base/lower_case.h"
 #include "base/nearest_word.h"
 #include "base/number.h"
+#include "base/quantities.h"
 #include "config/diagnostics.h"
 #include "config/hint_keys.h"
 
@@ -231,7 +232,7 @@ std::vector<std::pair<std::string, std::string>> hint_words(const Hints& hints) 
   if (hints.concurrency) {
     say("concurrency", number_or_word(*hints.concurrency, kSubscriptionWords));
   }
-  if (hints.payload_bytes) say("payload_size", bytes_text(*hints.payload_bytes));
+  if (hints.payload_bytes) say("payload_size", exact_size_text(*hints.payload_bytes));
   if (hints.polling) say("polling", at(kPollingWords, *hints.polling));
   if (hints.protocol) say("protocol", *hints.protocol);
   if (hints.transport) say("transport", at(kTransportWords, *hints.transport));
@@ -250,17 +251,6 @@ std::optional<uint64_t> parse_bytes(std::string_view text) {
     return *count << unit.shift;
   }
   return std::nullopt;
-}
-
-std::string bytes_text(uint64_t bytes) {
-  for (const Unit& unit : kUnits) {
-    if (unit.shift == 0) break;
-    const uint64_t size = uint64_t{1} << unit.shift;
-    if (bytes != 0 && bytes % size == 0) {
-      return std::to_string(bytes / size) + std::string(unit.suffix);
-    }
-  }
-  return std::to_string(bytes);
 }
 
 }  // namespace hat

@@ -30,6 +30,5 @@ std::vector<std::pair<std::string, std::string>> hint_words(const Hints& hints);
 // Parses a number of bytes: "512", "128KiB", "4MiB", "1GiB". Returns nullopt for any other text,
 // and if the number overflows.
 std::optional<uint64_t> parse_bytes(std::string_view text);
-std::string bytes_text(uint64_t bytes);  // uses the largest unit that divides `bytes`
 
 }  // namespace hat

@@ -14,7 +14,7 @@
 //           origin: kv/hatkv.thrift:30:9
 //           oneway: false
 //           arguments: {1: string, 2: "list<Pair>"}
-//           c_hint: {payload_size: 64}
+//           c_hint: {payload_size: 64B}
 //           s_hint: {payload_size: 1KiB}
 //           allow: ["spiffe://prod.example/hosts/*"]
 //           allow_mode: dry_run

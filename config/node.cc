@@ -121,7 +121,7 @@ FabricConfig read_fabric(const YamlValue& value) {
 // one host, and a link usually connects two hosts.
 std::optional<Address> read_link_address(const YamlValue& value, std::string_view what) {
   auto address = read_address(value, what);
-  if (!address || address->kind != Address::Kind::kShm) return address;
+  if (!address || !address->uses_rings()) return address;
   value.error(std::string(what) + ": '" + to_string(*address) +
               "' is for applications on this host; expected tcp:HOST:PORT or unix:/ABSOLUTE/PATH");
   return std::nullopt;
@@ -191,7 +191,7 @@ AdminConfig read_admin(const YamlValue& value) {
             {{"listen", false,
               [&](const YamlValue& v) {
                 admin.listen = read_address(v, "listen");
-                if (admin.listen && admin.listen->kind != Address::Kind::kTcp) {
+                if (admin.listen && admin.listen->is_path()) {
                   v.error(
                       "admin.listen must be a tcp: address for HTTP; hatctl's unix socket is "
                       "admin.socket");
@@ -303,11 +303,11 @@ class Relations {
   // Reports a second listener on an address. Ignores port 0, because the kernel chooses a different
   // port each time.
   void claim(const Address& address, const SourceLocation& location) {
-    if (address.kind == Address::Kind::kTcp && address.port == 0) return;
+    if (!address.is_path() && address.port == 0) return;
     // Two addresses with the same path name the same socket, even if their kinds (unix, shm)
     // differ.
     const auto [before, is_new] =
-        claimed_.emplace(address.path.empty() ? to_string(address) : address.path, location);
+        claimed_.emplace(address.is_path() ? address.path : to_string(address), location);
     if (is_new) return;
     diagnostics_.error(location, to_string(address) + " is listened on twice; first at " +
                                      to_string(before->second));

@@ -15,6 +15,7 @@
 
 #include "base/nearest_word.h"
 #include "base/number.h"
+#include "base/quantities.h"
 #include "base/utf8.h"
 #include "config/hint_values.h"
 #include "config/identity.h"
@@ -141,7 +142,7 @@ std::optional<YamlValue> parse_yaml(const std::string& text, const std::string& 
                                     Diagnostics& diagnostics) {
   if (text.size() > kYamlBytesMax) {
     diagnostics.error({file}, "the file has " + std::to_string(text.size()) + " bytes; at most " +
-                                  bytes_text(kYamlBytesMax) + " are read");
+                                  exact_size_text(kYamlBytesMax) + " are read");
     return std::nullopt;
   }
   if (const auto wrong = no_text(text, file)) {
@@ -331,7 +332,7 @@ std::optional<uint64_t> read_bytes(const YamlValue& value, std::string_view what
   const bool bare = parse_number<uint64_t>(*text).has_value();
   if (bytes && !bare && *bytes >= min && *bytes <= max) return bytes;
   value.error(std::string(what) + ": " + in_quotes(*text) + (bare ? " has no unit" : "") +
-              "; expected a size from " + bytes_text(min) + " to " + bytes_text(max) +
+              "; expected a size from " + exact_size_text(min) + " to " + exact_size_text(max) +
               ", such as 512B, 128KiB, 16MiB or 1GiB");
   return std::nullopt;
 }

@@ -24,7 +24,7 @@ enum class Failure : uint8_t {
   kOverloaded,
   kDraining,
   kPermissionDenied,  // since link version 3; an older peer receives kUnknownService instead
-  kNotOneMessage,     // an older peer treats it as kUpstreamClosed
+  kNotOneMessage,     // an older peer treats this failure as kUpstreamClosed
 };
 
 struct FailureText {
@@ -34,19 +34,22 @@ struct FailureText {
 
 inline constexpr std::array kFailureTexts = {
     FailureText{"peer_unreachable", "no link to the peer daemon; the server did not see the call"},
-    FailureText{"link_lost", "the link broke during the call; the server may have seen it"},
+    FailureText{"link_lost", "the link broke during the call; the server may have seen the call"},
     FailureText{"unknown_service", "the peer daemon does not serve this service"},
-    FailureText{"upstream_unreachable", "the server cannot be reached; it did not see the call"},
-    FailureText{"upstream_closed", "the server closed its connection; it may have seen the call"},
+    FailureText{"upstream_unreachable",
+                "the server cannot be reached; the server did not see the call"},
+    FailureText{"upstream_closed",
+                "the server closed its connection; the server may have seen the call"},
     FailureText{"deadline_exceeded",
                 "the function's timeout_ms passed; the server may have seen the call"},
     FailureText{"too_large", "the message is larger than limits.max_message"},
     FailureText{"overloaded", "a limit of the daemon is reached; the server did not see the call"},
     FailureText{"draining", "the daemon is shutting down; the server did not see the call"},
-    FailureText{"permission_denied",
-                "the peer is not allowed to call it; the server did not execute it"},
+    FailureText{
+        "permission_denied",
+        "the peer is not allowed to call this function; the server did not execute the call"},
     FailureText{"not_one_message",
-                "the request is not one whole Thrift message; the server did not see it"},
+                "the request is not one whole Thrift message; the server did not see the request"},
 };
 inline constexpr size_t kFailureCount = kFailureTexts.size();
 

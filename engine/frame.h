@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// engine/frame.h: frames, in which two daemons send everything to each other. A frame has a header
-// of fixed size and a payload. A lane (a TCP or RDMA connection between the two daemons) carries
-// frames.
+// engine/frame.h: the format of frames. Two daemons send all data to each other in frames. A frame
+// has a header of fixed size and a payload. Frames travel on a lane, which is a TCP or RDMA
+// connection between the two daemons.
 //
 // The initiator is the daemon that opened the link between the two; the other daemon is the
 // acceptor. For each connection of a client the initiator opens a *stream*, a numbered path over
@@ -29,15 +29,15 @@ enum class FrameKind : uint8_t {
   // initiator, as the answer: no more calls will begin on this link.
   kGoAway,
   kOpen,    // initiator: stream `stream` begins; payload is the service's name
-  kCall,    // initiator: first piece of a request; payload is a CallMeta, the name, then bytes
-  kReply,   // acceptor: first piece of a reply; payload is bytes
+  kCall,    // initiator: first piece of a request; payload is a CallMeta, names, then the piece
+  kReply,   // acceptor: first piece of a reply; payload is the piece
   kMore,    // both: the next piece of the message that the last kCall or kReply began
   kFail,    // acceptor: call `call` has no reply; payload is a FailMeta, then text
   kCancel,  // initiator: the caller no longer waits for call `call`
   // both: bytes that are not Thrift messages. From this frame on the stream is opaque: both sides
   // pass bytes through without reading them.
   kRaw,
-  kCredit,  // both: has no content but the header's credit
+  kCredit,  // both: grants FrameHeader::credit; has no payload
   // both: this side sends no more data on the stream, except that the acceptor still sends replies
   // to earlier calls.
   kEnd,
@@ -48,9 +48,9 @@ enum class FrameKind : uint8_t {
   kLaneAccept,  // acceptor: payload is a LaneAccept
   kLaneReady,   // initiator: payload is a LaneOffer
   kLaneUp,      // acceptor: both sides may send on the lane
-  kLaneClose,   // both: the lane does not exist (any more); payload is the reason as text
-  // A stream may use another lane once the acceptor has handled all frames of the stream that were
-  // sent on the old lane.
+  kLaneClose,   // both: the lane was refused or has ended; payload is the reason as text
+  // Before the initiator uses another lane for a stream, the acceptor must have handled all frames
+  // of the stream on the old lane. To know this, the initiator sends kSync and waits for kSynced.
   // initiator: the acceptor must answer with kSynced once it has handled all earlier frames of the
   // stream.
   kSync,
@@ -76,9 +76,9 @@ enum class FrameKind : uint8_t {
   // initiator, on a stream with kBound and without calls in flight: the acceptor must keep the
   // connection to the server for a later stream.
   kDetach,
-  // acceptor, the answer to kDetach. Either the payload is the ConnectionToken of the kept
-  // connection, and the stream has ended; or the payload is empty, the connection cannot move, and
-  // the stream continues.
+  // acceptor: the answer to kDetach. If the connection to the server was kept, the payload is its
+  // ConnectionToken, and the stream has ended. If the connection cannot be kept, the payload is
+  // empty, and the stream continues.
   kDetached,
   // initiator: a stream begins as with kOpen, but uses a connection to the server that was kept;
   // the payload is the ConnectionToken of this connection, then the service's name.
@@ -94,8 +94,10 @@ constexpr bool is_of_link(FrameKind kind) {
 }
 
 // Header flags.
-inline constexpr uint8_t kLastPiece = 1;     // kCall, kReply, kMore: the message ends here
-inline constexpr uint8_t kOutcomeShift = 1;  // kReply, kMore with kLastPiece: two bits of outcome
+inline constexpr uint8_t kLastPiece = 1;  // kCall, kReply, kMore: the message ends here
+// On kReply and kMore frames with kLastPiece: two bits of the header's flags are the call's
+// outcome.
+inline constexpr uint8_t kOutcomeShift = 1;
 inline constexpr uint8_t kOutcomeMask = 3 << kOutcomeShift;
 // The outcome of a kReply frame without payload, which means that the server will send no reply to
 // this call. The acceptor knows this because the server has replied to a later call. Peers of every
@@ -118,8 +120,11 @@ struct FrameHeader {           // little-endian
   // the acceptor that is not a reply: the number of calls that the frame ends without a reply.
   // Otherwise 0. RDMA lanes use this field to count the replies that are still expected.
   uint16_t replies = 0;
-  uint32_t stream = 0;  // chosen by the initiator, never reused on a link; 0 for the link itself
-  // The number of bytes that the other side may send in addition on the stream.
+  // The number of a stream, which the initiator chooses anew for each stream of a session. In
+  // frames about lanes: the lane's number. In frames about the link itself: 0.
+  uint32_t stream = 0;
+  // The receiver of this frame may send this number of bytes on the stream, in addition to its
+  // earlier credit.
   uint32_t credit = 0;
   uint64_t call = 0;  // 1, 2, 3 … in each stream; 0 if the frame is not about a call
 };
@@ -127,8 +132,8 @@ static_assert(sizeof(FrameHeader) == 24 && offsetof(FrameHeader, call) == 16);
 static_assert(std::has_unique_object_representations_v<FrameHeader>);
 
 struct CallMeta {
-  uint16_t name_bytes = 0;  // length of the function's name, which follows this struct
-  // Length of the service's name, which follows; 0 if not in the message.
+  uint16_t name_bytes = 0;  // the length of the function's name, which follows this struct
+  // The length of the service's name, which follows the function's name. 0: no service is named.
   uint16_t service_bytes = 0;
   int32_t id = 0;  // the message's sequence id; absent before link version 6
 };

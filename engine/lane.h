@@ -2,8 +2,8 @@
 // engine/lane.h: the interface of a lane, an ordered and reliable connection that carries frames
 // between two daemons.
 //
-// A lane is implemented over TCP (engine/link/tcp_lane.h) and over RDMA
-// (engine/rdma/rdma_lane.h). The user of a lane sees only frames, whatever carries them.
+// There are two implementations: over TCP (engine/link/tcp_lane.h) and over RDMA
+// (engine/rdma/rdma_lane.h).
 #pragma once
 
 #include <initializer_list>
@@ -16,7 +16,7 @@ namespace hat::engine {
 
 using Bytes = std::span<const std::byte>;
 
-// Says whether a frame had arrived by the time at which its lane went down.
+// Says whether a frame has arrived at the other side, for example after its lane has gone down.
 enum class Fate : uint8_t {
   kDelivered,     // the other side has confirmed that the frame arrived
   kUnknown,       // the frame may or may not have arrived
@@ -24,7 +24,7 @@ enum class Fate : uint8_t {
 };
 
 // The callbacks of a lane, which run on the thread of the lane's worker. A callback must not
-// destroy the lane directly; to do so, the callback defers the deletion.
+// destroy the lane; the lane's owner must defer the deletion until the callback has returned.
 class LaneEvents {
  public:
   virtual ~LaneEvents() = default;
@@ -49,6 +49,7 @@ class Lane {
   // drops the frame. Returns the frame's number for fate(), which is greater than the numbers of
   // all earlier frames.
   virtual uint64_t send(FrameHeader header, std::initializer_list<Bytes> pieces) = 0;
+  // Returns whether the frame `number` has arrived at the other side, as far as this side knows.
   virtual Fate fate(uint64_t number) const = 0;
   // Returns true if the queue is so full that the caller should wait for on_uncongested() before it
   // sends more messages.

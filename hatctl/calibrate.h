@@ -12,7 +12,9 @@ namespace hat::hatctl {
 
 // The result of a calibration.
 struct Calibrated {
-  std::string body;  // the last answer of GET /calibration; if refused, that of POST /calibrate
+  // The body of the last answer to GET /calibration. If hatrpcd refused the calibration: the body
+  // of the answer to POST /calibrate.
+  std::string body;
   Result<void> end;  // the error says why hatrpcd refused the calibration, or why it failed
 };
 // Starts a calibration with the daemon `peer` and waits for the end of the calibration. Returns an

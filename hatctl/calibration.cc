@@ -54,7 +54,7 @@ std::string calibration_text(const json& calibration, const Terminal& terminal) 
   }
   Table table(columns);
   for (const auto& [bytes, cells] : rows) {
-    std::vector<std::string> row = {size_text(static_cast<double>(bytes))};
+    std::vector<std::string> row = {size_text(bytes)};
     row.insert(row.end(), cells.begin(), cells.end());
     table.add(std::move(row));
   }

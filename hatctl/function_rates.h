@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// hatctl/function_rates.h: computes rates (calls per second, for example) of each function from two
-// answers of hatrpcd's /functions, which has counts since the daemon's start.
+// hatctl/function_rates.h: computes rates of each function, such as calls per second, from two
+// answers of hatrpcd to GET /functions. Each answer has counts since the daemon's start.
 #pragma once
 
 #include <chrono>
@@ -25,7 +25,7 @@ struct FunctionCounts {
   uint64_t errors = 0;  // application exceptions, errors of the daemon, calls with unknown outcome
   uint64_t bytes_in = 0;          // of requests
   uint64_t bytes_out = 0;         // of replies
-  std::vector<uint64_t> buckets;  // calls per bucket of LatencyHistogram; not cumulative
+  std::vector<uint64_t> buckets;  // calls per bucket of base/histogram.h; not cumulative
 };
 struct Snapshot {
   std::chrono::steady_clock::time_point taken;
@@ -47,8 +47,8 @@ struct FunctionRates {
   std::optional<Quantile> p99;
 };
 
-// Reads the body of an answer of /functions. Throws nlohmann::json::exception if the text is not
-// such an answer.
+// Reads `functions_body`, the body of an answer to GET /functions that arrived at the time `taken`.
+// Throws nlohmann::json::exception if the text is not such an answer.
 Snapshot read_snapshot(const std::string& functions_body,
                        std::chrono::steady_clock::time_point taken);
 

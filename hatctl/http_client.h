@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // hatctl/http_client.h: sends one HTTP request to hatrpcd's admin socket and returns the answer.
 //
-// Thread   A request blocks the caller for at most 30 s. Connecting takes at most 2 s of these.
+// Thread   A request blocks the caller for at most 30 s, of which connecting takes at most 2 s.
 // Bounds   An answer has at most 64 MiB; a longer answer is an error.
 #pragma once
 

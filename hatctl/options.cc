@@ -22,7 +22,7 @@ Result<void> read_socket(const std::string& path, Options& options) {
   return {};
 }
 
-// The arguments as written, for those that Options holds in another form.
+// Arguments that settle() checks and converts before it stores them in Options.
 struct Given {
   std::vector<std::string> words;
   double interval = 1;  // seconds

@@ -29,23 +29,25 @@ enum class Command : uint8_t {
 inline constexpr const char* kDefaultSocket = "/run/hatrpcd/admin.sock";
 inline constexpr const char* kDefaultConfig = "/etc/hatrpc/hatrpcd.yaml";
 
+// The parsed command line. A comment that begins with the name of a command is about a member that
+// only this command uses.
 struct Options {
   Command command = Command::kStatus;
   std::string socket = kDefaultSocket;
   bool socket_told = false;        // true if an option or the environment names the socket
   std::string route;               // routes: a service, or service.function; empty: all
-  std::string peer;                // calibrate
+  std::string peer;                // calibrate: the peer to measure with
   std::string write;               // calibrate: the file for the profile; empty: write no file
   std::string folder;              // certs make: the output folder; empty: `certs` without `make`
   std::vector<std::string> nodes;  // certs make: at least one
   uint64_t days = 30;              // certs make: days of validity; 0: already expired
-  std::string trust_domain = "hatrpc.test";  // certs make
+  std::string trust_domain = "hatrpc.test";  // certs make: the trust domain of the SPIFFE IDs
   // doctor: the node's configuration file; empty: the running daemon's, else kDefaultConfig
   std::string config;
   std::vector<std::string> peers;  // doctor: the peers to check; empty: all
   bool json = false;
-  bool dry_run = false;                      // reload
-  std::chrono::milliseconds interval{1000};  // top
+  bool dry_run = false;                      // reload: check and report, but change nothing
+  std::chrono::milliseconds interval{1000};  // top: the time between two tables
   uint64_t count = 0;  // top: the number of tables to print; 0: until interrupted
   Action action = Action::kRun;
   std::string_view help;  // if `action` is kShowHelp: the text to print

@@ -2,9 +2,8 @@
 // hatctl/pages.h: formats the answers of hatrpcd, which are JSON, as text for people.
 // daemon/admin/admin_json.h documents the JSON.
 //
-// Errors   Each function that reads an answer throws nlohmann::json::exception if the answer lacks
-// a
-//          value that the function needs.
+// Errors   A function that reads JSON throws nlohmann::json::exception if a value that it needs is
+//          missing.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -16,15 +15,15 @@
 
 namespace hat::hatctl {
 
-// Returns the answer of /status as text. `unix_now` is the current time in seconds since 1970, from
-// which the text's ages ("2 min ago") are computed.
+// Returns `status`, the answer to GET /status, as text. `unix_now` is the current time in seconds
+// since 1970; ages in the text ("2 min ago") are relative to `unix_now`.
 std::string status_text(const nlohmann::json& status, double unix_now, const Terminal& terminal);
 
 std::string routes_text(const nlohmann::json& routes, const Terminal& terminal);
 
-// Returns the part of an answer of /routes that has the functions that `wanted` names. `wanted` is
-// a service, service.function, or "" for all functions. If no function matches, the result has no
-// services.
+// Returns `routes`, an answer to GET /routes, reduced to the functions that `wanted` names.
+// `wanted` is a service, service.function, or "" for all functions. If no function matches, the
+// result has no services.
 nlohmann::json routes_wanted(nlohmann::json routes, const std::string& wanted);
 
 std::string calibration_text(const nlohmann::json& calibration, const Terminal& terminal);

@@ -28,6 +28,7 @@ json some_routes() {
   slow["idempotent"] = true;
   return {{"generation", 3},
           {"fabric", "verbs: mlx5_0"},
+          {"fabric_kind", "verbs"},
           {"services",
            {{{"service", "Kv"},
              {"functions",
@@ -73,12 +74,14 @@ TEST(Routes, TellBothSidesOnceWhereTheyAreAlike) {
 TEST(Routes, SayWhenTheFabricIsNotRdma) {
   json routes = some_routes();
   routes["fabric"] = "loop: memory shared with peers on this host (there is no RDMA device)";
+  routes["fabric_kind"] = "loop";
   EXPECT_THAT(routes_text(routes, kPipe),
               StartsWith("fabric     loop: memory shared with peers on this host (there is no RDMA "
                          "device)\n"
                          "           Not RDMA: lanes reach only daemons on this host; calls to "
                          "other hosts use TCP.\n\nKv.get\n"));
   routes["fabric"] = "none, TCP carries all calls: the configuration says tcp";
+  routes["fabric_kind"] = "none";
   EXPECT_THAT(routes_text(routes, kPipe), StartsWith("fabric     none, TCP carries all calls"));
 }
 
@@ -100,7 +103,7 @@ TEST(Routes, AreChosenByServiceOrFunction) {
 json some_status() {
   return json::parse(R"({
     "node": "host-a", "version": "1.2.3", "pid": 77, "uptime_s": 3725.5, "state": "running",
-    "pending": [], "generation": 4, "workers": 2, "fabric": "loop",
+    "pending": [], "generation": 4, "workers": 2, "fabric": "loop", "fabric_kind": "loop",
     "link_security": "insecure",
     "links": [{"worker": 0, "peer": "b", "address": "tcp:b:1", "up": true, "sessions": 2,
                "last_error": "", "lanes": [{"protocol": "rfp", "class": "latency", "state": "up",

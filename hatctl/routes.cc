@@ -66,10 +66,11 @@ std::string route_text(const std::string& service, const json& function, const T
 
 // Returns a text that says which fabric (access to RDMA) carries the protocols of the plans. The
 // user needs this text because a plan names an RDMA protocol even if the host has no RDMA device.
-std::string fabric_text(const std::string& fabric, const Terminal& terminal) {
+std::string fabric_text(const json& routes, const Terminal& terminal) {
   const std::string label = "fabric" + std::string(kIndent - 6, ' ');
-  std::string text = label + wrapped(fabric, kIndent, terminal.columns) + "\n";
-  if (fabric.starts_with("loop:")) {
+  std::string text =
+      label + wrapped(routes.at("fabric").get<std::string>(), kIndent, terminal.columns) + "\n";
+  if (routes.value("fabric_kind", "") == "loop") {
     text +=
         std::string(kIndent, ' ') +
         wrapped("Not RDMA: lanes reach only daemons on this host; calls to other hosts use TCP.",
@@ -98,7 +99,7 @@ json routes_wanted(json routes, const std::string& wanted) {
 }
 
 std::string routes_text(const json& routes, const Terminal& terminal) {
-  std::string text = fabric_text(routes.at("fabric"), terminal);
+  std::string text = fabric_text(routes, terminal);
   for (const json& service : routes.at("services")) {
     for (const json& function : service.at("functions")) {
       text += "\n" + route_text(service.at("service"), function, terminal);

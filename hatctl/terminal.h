@@ -10,12 +10,12 @@
 namespace hat::hatctl {
 
 struct Terminal {
-  bool interactive = false;  // a terminal, not a pipe or a file
-  bool colour = false;       // interactive, NO_COLOR is not set, TERM is set and not "dumb"
+  bool interactive = false;  // true for a terminal, false for a pipe or a file
+  bool colour = false;       // colours may be used, according to NO_COLOR, TERM and `interactive`
   size_t columns = 0;        // 0: no limit
   size_t rows = 0;           // 0: no limit
 };
-// Finds out the properties of standard output.
+// Returns the properties of this process's standard output.
 Terminal standard_output();
 
 enum class Colour { kPlain, kGreen, kYellow, kRed, kBold };
@@ -40,7 +40,7 @@ class Table {
  public:
   struct Column {
     std::string heading;
-    bool right = false;  // aligned to the right, for numbers
+    bool right = false;  // true: aligned to the right, as numbers are
   };
   explicit Table(std::vector<Column> columns) : columns_(std::move(columns)) {}
 

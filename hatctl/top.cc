@@ -63,7 +63,8 @@ std::string top_text(const std::vector<FunctionRates>& functions, const Terminal
       table.add({function.service + "." + function.method, function.side,
                  count_text(function.calls), quantile_text(function.p50),
                  quantile_text(function.p99), count_text(function.errors),
-                 size_text(function.bytes_in), size_text(function.bytes_out),
+                 size_text(static_cast<uint64_t>(function.bytes_in)),
+                 size_text(static_cast<uint64_t>(function.bytes_out)),
                  std::to_string(function.in_flight)});
     }
   }

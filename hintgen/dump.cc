@@ -2,51 +2,22 @@
 // hintgen/dump.cc: writes the tree as JSON.
 #include "hintgen/dump.h"
 
-#include <charconv>
 #include <cmath>
-#include <cstdio>
+#include <nlohmann/json.hpp>
 #include <string>
-#include <string_view>
-#include <utility>
 #include <vector>
 
 namespace hat::hintgen {
 namespace {
 
-std::string json_string(std::string_view value) {
-  std::string text = "\"";
-  for (const char c : value) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (c == '"' || c == '\\') {
-      text += std::string("\\") + c;
-    } else if (byte < 0x20) {
-      char escape[8];
-      std::snprintf(escape, sizeof escape, "\\u%04x", byte);
-      text += escape;
-    } else {
-      text += c;
-    }
-  }
-  return text + "\"";
-}
+using Json = nlohmann::ordered_json;
 
-// Returns {"a": 1, …}. The values must already be JSON.
-std::string object(const std::vector<std::pair<std::string_view, std::string>>& members) {
-  std::string text;
-  for (const auto& [name, value] : members) {
-    text += (text.empty() ? "" : ", ") + json_string(name) + ": " + value;
-  }
-  return "{" + text + "}";
+template <class Items, class ToJson>
+Json array(const Items& items, const ToJson& to_json) {
+  Json all = Json::array();
+  for (const auto& item : items) all.push_back(to_json(item));
+  return all;
 }
-
-template <class T, class Show>
-std::string array(const std::vector<T>& items, const Show& show) {
-  std::string text;
-  for (const T& item : items) text += (text.empty() ? "" : ",\n ") + show(item);
-  return "[" + text + "]";
-}
-
-std::string flag(bool value) { return value ? "true" : "false"; }
 
 std::string spelled(const Type& type) {
   std::string text = type.name.text;
@@ -56,134 +27,124 @@ std::string spelled(const Type& type) {
   return type.elements.empty() ? text : text + ">";
 }
 
-std::string show(const Annotations& annotations) {
+Json json_of(const Annotations& annotations) {
   return array(annotations.items, [](const Annotation& it) {
-    return "[" + json_string(it.key.text) + ", " + json_string(it.value ? it.value->text : "1") +
-           "]";
+    return Json::array({it.key.text, it.value ? it.value->text : "1"});
   });
 }
 
-std::string shortest(double number) {
-  char text[32];
-  const auto [end, error] = std::to_chars(text, text + sizeof text, number);
-  return std::isfinite(number) ? std::string(text, end)
-                               : json_string(std::signbit(number) ? "-inf" : "inf");
-}
-
-// Returns a value as JSON. A name becomes {"name": …}, and a map {"map": [[key, value], …]}. JSON
-// has all other kinds of values.
-std::string show(const ConstValue& value) {
+// Returns a value as JSON. A name becomes {"name": …}, a map {"map": [[key, value], …]}, and an
+// infinite number "inf" or "-inf". JSON has all other kinds of values.
+Json json_of(const ConstValue& value) {
   switch (value.kind) {
     case ConstValue::Kind::kInteger:
-      return std::to_string(value.integer);
+      return value.integer;
     case ConstValue::Kind::kDouble:
-      return shortest(value.number);
+      if (std::isfinite(value.number)) return value.number;
+      return std::signbit(value.number) ? "-inf" : "inf";
     case ConstValue::Kind::kLiteral:
-      return json_string(value.text.text);
+      return value.text.text;
     case ConstValue::Kind::kName:
-      return object({{"name", json_string(value.text.text)}});
+      return {{"name", value.text.text}};
     case ConstValue::Kind::kList:
-      return array(value.items, [](const ConstValue& it) { return show(it); });
+      return array(value.items, [](const ConstValue& it) { return json_of(it); });
     case ConstValue::Kind::kMap:
       break;
   }
-  std::string pairs;
+  Json pairs = Json::array();
   for (size_t i = 0; i + 1 < value.items.size(); i += 2) {
-    pairs += (pairs.empty() ? "[" : ", [") + show(value.items[i]) + ", " +
-             show(value.items[i + 1]) + "]";
+    pairs.push_back(Json::array({json_of(value.items[i]), json_of(value.items[i + 1])}));
   }
-  return object({{"map", "[" + pairs + "]"}});
+  return {{"map", std::move(pairs)}};
 }
 
-std::string show(const Field& field) {
+Json json_of(const Field& field) {
   constexpr const char* kRequiredness[] = {"default", "required", "optional"};
-  return object({{"id", std::to_string(field.id)},
-                 {"name", json_string(field.name.text)},
-                 {"type", json_string(spelled(field.type))},
-                 {"required", json_string(kRequiredness[static_cast<size_t>(field.requiredness)])},
-                 {"default", field.value ? show(*field.value) : "null"},
-                 {"annotations", show(field.annotations)}});
+  return {{"id", field.id},
+          {"name", field.name.text},
+          {"type", spelled(field.type)},
+          {"required", kRequiredness[static_cast<size_t>(field.requiredness)]},
+          {"default", field.value ? json_of(*field.value) : nullptr},
+          {"annotations", json_of(field.annotations)}};
 }
 
-std::string show(const std::vector<Field>& fields) {
-  return array(fields, [](const Field& it) { return show(it); });
+Json json_of(const std::vector<Field>& fields) {
+  return array(fields, [](const Field& it) { return json_of(it); });
 }
 
-std::string show(const Function& function) {
-  return object({{"name", json_string(function.name.text)},
-                 {"oneway", flag(function.oneway)},
-                 {"result", json_string(spelled(function.result))},
-                 {"arguments", show(function.arguments)},
-                 {"exceptions", show(function.exceptions)},
-                 {"annotations", show(function.annotations)}});
+Json json_of(const Function& function) {
+  return {{"name", function.name.text},
+          {"oneway", function.oneway},
+          {"result", spelled(function.result)},
+          {"arguments", json_of(function.arguments)},
+          {"exceptions", json_of(function.exceptions)},
+          {"annotations", json_of(function.annotations)}};
 }
 
-std::string show(const Service& service) {
-  return object(
-      {{"name", json_string(service.name.text)},
-       {"extends", service.extends ? json_string(service.extends->text) : "null"},
-       {"functions", array(service.functions, [](const Function& it) { return show(it); })},
-       {"annotations", show(service.annotations)}});
+Json json_of(const Service& service) {
+  return {{"name", service.name.text},
+          {"extends", service.extends ? Json(service.extends->text) : nullptr},
+          {"functions", array(service.functions, [](const Function& it) { return json_of(it); })},
+          {"annotations", json_of(service.annotations)}};
 }
 
-std::string show(const Struct& definition) {
+Json json_of(const Struct& definition) {
   constexpr const char* kKinds[] = {"struct", "union", "exception"};
-  return object({{"name", json_string(definition.name.text)},
-                 {"kind", json_string(kKinds[static_cast<size_t>(definition.kind)])},
-                 {"fields", show(definition.fields)},
-                 {"annotations", show(definition.annotations)}});
+  return {{"name", definition.name.text},
+          {"kind", kKinds[static_cast<size_t>(definition.kind)]},
+          {"fields", json_of(definition.fields)},
+          {"annotations", json_of(definition.annotations)}};
 }
 
-std::string show(const Enum& definition) {
+Json json_of(const Enum& definition) {
   const auto member = [](const EnumMember& it) {
-    return object({{"name", json_string(it.name.text)}, {"value", std::to_string(it.value)}});
+    return Json{{"name", it.name.text}, {"value", it.value}};
   };
-  return object({{"name", json_string(definition.name.text)},
-                 {"members", array(definition.members, member)},
-                 {"annotations", show(definition.annotations)}});
+  return {{"name", definition.name.text},
+          {"members", array(definition.members, member)},
+          {"annotations", json_of(definition.annotations)}};
 }
 
-std::string show(const Typedef& definition) {
-  return object({{"name", json_string(definition.name.text)},
-                 {"type", json_string(spelled(definition.type))},
-                 {"annotations", show(definition.annotations)}});
+Json json_of(const Typedef& definition) {
+  return {{"name", definition.name.text},
+          {"type", spelled(definition.type)},
+          {"annotations", json_of(definition.annotations)}};
 }
 
-std::string show(const Const& definition) {
-  return object({{"name", json_string(definition.name.text)},
-                 {"type", json_string(spelled(definition.type))},
-                 {"value", show(definition.value)}});
+Json json_of(const Const& definition) {
+  return {{"name", definition.name.text},
+          {"type", spelled(definition.type)},
+          {"value", json_of(definition.value)}};
 }
 
 // Returns all definitions of one kind, in the order of the file.
 template <class Kind>
-std::string all(const Program& program) {
-  std::vector<const Kind*> found;
+Json all(const Program& program) {
+  Json found = Json::array();
   for (const auto& definition : program.definitions) {
-    if (const auto* it = std::get_if<Kind>(&definition->value)) found.push_back(it);
+    if (const auto* it = std::get_if<Kind>(&definition->value)) found.push_back(json_of(*it));
   }
-  return array(found, [](const Kind* it) { return show(*it); });
+  return found;
 }
 
 }  // namespace
 
 std::string dump_json(const Program& program) {
-  const auto name = [](const Name& it) { return json_string(it.text); };
-  return object({{"name", json_string(program.name)},
-                 {"includes", array(program.includes,
-                                    [](const Include& it) { return json_string(it.path.text); })},
-                 {"cpp_includes", array(program.cpp_includes, name)},
-                 {"namespaces", array(program.namespaces,
-                                      [](const Namespace& it) {
-                                        return "[" + json_string(it.scope.text) + ", " +
-                                               json_string(it.name.text) + "]";
-                                      })},
-                 {"enums", all<Enum>(program)},
-                 {"typedefs", all<Typedef>(program)},
-                 {"structs", all<Struct>(program)},
-                 {"constants", all<Const>(program)},
-                 {"services", all<Service>(program)}}) +
-         "\n";
+  const Json whole = {
+      {"name", program.name},
+      {"includes", array(program.includes, [](const Include& it) { return it.path.text; })},
+      {"cpp_includes", array(program.cpp_includes, [](const Name& it) { return it.text; })},
+      {"namespaces", array(program.namespaces,
+                           [](const Namespace& it) {
+                             return Json::array({it.scope.text, it.name.text});
+                           })},
+      {"enums", all<Enum>(program)},
+      {"typedefs", all<Typedef>(program)},
+      {"structs", all<Struct>(program)},
+      {"constants", all<Const>(program)},
+      {"services", all<Service>(program)}};
+  // A literal may have bytes that are not UTF-8. JSON cannot have them.
+  return whole.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
 }  // namespace hat::hintgen

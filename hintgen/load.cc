@@ -9,6 +9,7 @@
 #include <map>
 #include <utility>
 
+#include "base/quantities.h"
 #include "base/system_error.h"
 #include "hintgen/parse.h"
 #include "hintgen/report.h"
@@ -130,8 +131,7 @@ Result<std::optional<std::string>> read_file(const std::string& path) {
     return fail(ErrorCode::kInvalid, "'" + path + "' is not a regular file");
   const uintmax_t bytes = fs::file_size(path, error);
   if (!error && bytes > kFileBytesMax) {
-    return fail(ErrorCode::kExhausted,
-                "'" + path + "' is larger than " + std::to_string(kFileBytesMax >> 20) + " MiB");
+    return fail(ErrorCode::kExhausted, "'" + path + "' is larger than " + size_text(kFileBytesMax));
   }
   std::ifstream file(path, std::ios::binary);
   if (!file) return fail(ErrorCode::kSystem, "cannot open '" + path + "' for reading");

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""kv/hatkv_test.py: runs hatkv as users do: server, commands, backup, metrics, shutdown.
+"""kv/hatkv_test.py: tests the program hatkv: server, commands, backup, metrics, shutdown.
 
 usage: hatkv_test.py HATKV STUBS
 """
@@ -31,7 +31,7 @@ KINDS = ("threaded", "threadpool", "nonblocking")
 
 
 def multiput_of_too_many(protocol):
-    """Returns a frame of about thirty bytes with a list that claims to have two thousand million pairs."""
+    """Returns a Thrift frame of about 30 bytes with a list that claims to have 2,000,000,000 pairs."""
     body = TTransport.TMemoryBuffer()
     out = protocol(body)
     out.writeMessageBegin("multiput", TMessageType.CALL, 1)
@@ -42,7 +42,7 @@ def multiput_of_too_many(protocol):
 
 
 class Running(unittest.TestCase):
-    """Starts one server for all tests of a class, at tcp, unix and shm addresses, with metrics."""
+    """Starts one server for all tests of a class, with TCP, unix and ring addresses, and with metrics."""
 
     OPTIONS = []
 
@@ -251,7 +251,7 @@ class Life(unittest.TestCase):
                     while True:
                         calls.put(b"k", b"v")
                         started.set()
-                except Exception:  # the server has ended
+                except Exception:  # the server has ended, as it must
                     pass
 
         threads = [threading.Thread(target=call_on) for _ in range(4)]
@@ -318,9 +318,9 @@ class Life(unittest.TestCase):
             self.assertEqual(stats["readers"], 77)
 
     def test_writes_of_many_clients_share_commits(self):
-        """Loads with more and more clients until writes share commits.
+        """Loads records with more and more clients until writes share commits.
 
-        Once two writes have met in the queue, the server waits for further writes before each commit.
+        After two writes have been in the queue at the same time, the server waits for more writes before a commit.
         """
         with Server(self.folder, "--commit-wait-us", "200000") as server:
             address = server.addresses[0]

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""kv/kill_test.py: kills hatkv (SIGKILL) at random moments while clients write, and looks for lost writes.
+"""kv/kill_test.py: kills hatkv with SIGKILL at random moments while clients write, and looks for lost writes.
 
 usage: kill_test.py HATKV STUBS [--kills N] [--seed N]
 
-Four clients call put, multiput and remove. After each kill the test starts the server again on the same
-store and compares every key: each acknowledged write must be there, and the write that was in flight must
-be there as a whole or not at all. By default there are 12 kills with `--durability sync` and 3 with each
-weaker level; docs/hatkv.md reports a run with `--kills 200`.
+Four clients call put, multiput and remove. After each kill, the test starts the server again on the same store and
+compares every key: the store must have each acknowledged write, and must have a write that was in flight completely or
+not at all. By default there are 12 kills with `--durability sync` and 3 kills with each weaker level; docs/hatkv.md
+reports a run with `--kills 200`.
 """
 
 import argparse
@@ -29,7 +29,7 @@ OPTIONS = argparse.Namespace(kills=12, seed=1)
 
 
 class Writer:
-    """One client, with the changes that the server has acknowledged and those of the call in flight."""
+    """One client. It records the changes that the server has acknowledged, and those of the call in flight."""
 
     def __init__(self, number, seed):
         self.prefix = f"w{number}/".encode()
@@ -63,7 +63,7 @@ class Writer:
         self.acknowledged += 1
 
     def run(self, socket_path):
-        """Makes calls until the server is gone."""
+        """Makes calls until the server has been killed."""
         try:
             with client(socket_path) as calls:
                 while True:
@@ -72,7 +72,7 @@ class Writer:
             pass
 
     def compare(self, calls):
-        """Returns the lost writes as sentences; takes the found values as the expected ones from now on."""
+        """Returns a sentence for each lost write. After that, the found values are the expected values."""
         keys = [self.prefix + b"%d" % number for number in range(KEYS)]
         found = {key: one.value if one.found else None
                  for key, one in zip(keys, calls.multiget(keys))}
@@ -89,7 +89,7 @@ class Writer:
 
 class KilledServer(unittest.TestCase):
     def kill_once(self, server, writers, moments):
-        """Lets the clients write, kills the server and starts it again; returns the lost writes."""
+        """Lets the clients write, kills the server and starts it again. Returns a sentence for each lost write."""
         before = sum(writer.acknowledged for writer in writers)
         threads = [threading.Thread(target=writer.run, args=[server.socket]) for writer in writers]
         for thread in threads:
@@ -136,7 +136,7 @@ class KilledServer(unittest.TestCase):
                 writer.call(calls)
             self.assertEqual(writer.compare(calls), [])
             there = [key for key, value in writer.sure.items() if value is not None]
-            calls.remove(there[0])  # the writer does not know of this change
+            calls.remove(there[0])  # a change that the writer has not recorded
             self.assertEqual(len(writer.compare(calls)), 1)
             writer.in_flight = {there[1]: b"new", there[2]: b"new"}
             calls.put(there[1], b"new")

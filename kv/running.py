@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""kv/running.py: helps hatkv's tests: runs a server in a temporary folder, commands, and stock Python clients."""
+"""kv/running.py: functions for hatkv's tests: run a server, run commands, and connect stock Python clients."""
 
 import contextlib
 import os
@@ -20,7 +20,7 @@ WAIT_S = 60  # how long the tests wait for anything to end
 
 
 class Server:
-    """A process of `hatkv serve` with its store in `folder`; a test may kill it and start it again."""
+    """A process of `hatkv serve` with its store in `folder`. A test can kill the process and start it again."""
 
     def __init__(self, folder, *options, listen=None):
         self.folder = pathlib.Path(folder)
@@ -50,7 +50,7 @@ class Server:
         return self.stop(signal.SIGKILL)
 
     def stop(self, how=signal.SIGTERM):
-        """Sends the signal `how`, waits for the process's end, and returns its exit status (negative: a signal)."""
+        """Sends the signal `how`, waits until the process ends, and returns its exit status (negative: a signal)."""
         if self.process is None:
             return 0
         self.process.send_signal(how)
@@ -68,7 +68,7 @@ class Server:
 
 @contextlib.contextmanager
 def client(socket_path):
-    """Connects a stock client, with framed transport and binary protocol, to a unix socket."""
+    """Connects a stock client (framed transport, binary protocol) to the unix socket at the path `socket_path`."""
     socket = TSocket.TSocket(unix_socket=socket_path)
     socket.setTimeout(WAIT_S * 1000)
     transport = TTransport.TFramedTransport(socket)
@@ -80,7 +80,7 @@ def client(socket_path):
 
 
 def hatkv(*words, address=None, stdin=None, expect=0):
-    """Runs one command; returns its stdout as bytes, or its stderr as text if a failure is expected."""
+    """Runs one command, whose exit status must be `expect`; returns stdout (bytes), or stderr (text) if it is not 0."""
     environment = {**os.environ, "HATKV_ADDRESS": address} if address else os.environ
     done = subprocess.run([HATKV, *words], env=environment, input=stdin, capture_output=True,
                           timeout=WAIT_S, check=False)

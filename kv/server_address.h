@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// kv/server_address.h: the address that HatKV's client programs call if --connect is not given.
+// kv/server_address.h: the default address to which HatKV's client programs connect.
 #pragma once
 
 #include <cstdlib>
@@ -9,7 +9,8 @@
 
 namespace hat {
 
-// Returns $HATKV_ADDRESS, else tcp:127.0.0.1:9091.
+// Returns the address in $HATKV_ADDRESS, or tcp:127.0.0.1:9091 if the variable is not set. Returns
+// an error if the variable is not an address.
 inline Result<Address> default_server_address() {
   const char* text = std::getenv("HATKV_ADDRESS");
   const bool is_set = text != nullptr && *text != '\0';

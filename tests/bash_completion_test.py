@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""tests/bash_completion_test.py: tests what bash proposes for each program with deploy/bash-completion.
+"""tests/bash_completion_test.py: tests the completions that deploy/bash-completion proposes for each program.
 
 usage: bash_completion_test.py PROGRAMS, the folder of hatrpcd, hatctl, hintgen and hatkv
 """
@@ -15,7 +15,8 @@ import unittest
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 PROGRAMS = pathlib.Path(sys.argv[1]).resolve()
 
-# Calls a completion function as bash does, with the words of a command line; the user is typing the last word.
+# A bash script that calls a program's completion function, with the words of a command line. The last word is the one
+# to complete.
 ASK = """
 source "$1"
 shift

@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tests/checker.py: the command line of the checkers, such as rooms.py and tidy.py."""
+"""tests/checker.py: the command line that rooms.py, tidy.py and the other checks of the source tree have."""
 
 import sys
 
 
 def run(name, self_test, check_tree, praise):
-    """Prints each breach of a rule, and exits with status 1 if there is one. `--self-test` runs only self_test."""
+    """Runs a check, and prints each breach of its rules (then the exit status is 1), or `praise` if there is none.
+
+    With the option --self-test, only self_test() runs.
+    """
     if sys.argv[1:] == ["--self-test"]:
         breaches = self_test()
     elif len(sys.argv) == 1:

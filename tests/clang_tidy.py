@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""tests/clang_tidy.py: runs clang-tidy 16 on every .cc file of ours, or on the files named.
+"""tests/clang_tidy.py: runs clang-tidy 16 on every .cc file of this project, or on the named files.
 
 usage: clang_tidy.py [-j N] [FILE...]
 
@@ -33,7 +33,8 @@ def run(*words):
 
 
 def configure():
-    # clang-tidy needs one compile command for each file, and cannot use headers that g++ has precompiled.
+    # No unity build, because clang-tidy needs a compile command for each file. No precompiled headers, because
+    # clang-tidy cannot read those of g++.
     run("cmake", "-S", ".", "-B", BUILD, "-G", "Ninja", "-DCMAKE_BUILD_TYPE=Debug",
         "-DCMAKE_C_COMPILER=clang-16", "-DCMAKE_CXX_COMPILER=clang++-16", "-DCMAKE_UNITY_BUILD=OFF",
         "-DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON", "-DCMAKE_EXPORT_COMPILE_COMMANDS=ON")
@@ -43,7 +44,7 @@ def configure():
 
 @functools.lru_cache(maxsize=None)
 def headers_and_digest(path):
-    """Returns the headers of ours that a file includes, and a digest of its bytes."""
+    """Returns this project's headers that a file includes, and a digest of the file's bytes."""
     content = path.read_bytes()
     named = [ROOT / name for name in INCLUDE.findall(content.decode())]
     return [header for header in named if header.is_file()], hashlib.sha256(content).digest()
@@ -64,7 +65,7 @@ def state_of(path, command, version):
 
 
 def check(path, command, version):
-    """Runs clang-tidy on a file; returns its findings, or None."""
+    """Runs clang-tidy on a file; returns clang-tidy's output, or None if the file passes or has passed before."""
     passed = PASSED / state_of(path, command, version)
     if passed.exists():
         return None
@@ -92,7 +93,7 @@ def main():
     parser.add_argument("-j", type=int, default=len(os.sched_getaffinity(0)), help="files to check in parallel")
     parser.add_argument("files", nargs="*")
     asked = parser.parse_args()
-    run("clang-tidy-16", "--verify-config")  # with a mistake in .clang-tidy, clang-tidy would silently check less
+    run("clang-tidy-16", "--verify-config")  # otherwise a mistake in .clang-tidy would silently turn checks off
     configure()
     PASSED.mkdir(exist_ok=True)
     commands = {pathlib.Path(entry["file"]): entry["command"]

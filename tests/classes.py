@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""tests/classes.py: checks that no class has so many data members or booleans that its states cannot be seen.
+"""tests/classes.py: checks that no class in a header has too many data members or booleans.
 
-A class or struct in a header has at most 25 data members, and at most 4 of them are booleans. One that needs more says
-why in the comment directly above it, in a line that begins with "Members". Prints `file:line: the rule` for each
-breach; the exit status is 1 if there is one. `--self-test` gives it breaches, and fails if it does not find one of them.
+The limits are 25 data members, and 4 booleans among them. A class that needs more must give the reason in the comment
+directly above it, in a line that begins with "Members". Prints `file:line: the rule` for each breach; the exit status
+is 1 if there is one. `--self-test` checks that this program finds breaches.
 """
 
 import pathlib
@@ -19,15 +19,15 @@ MEMBERS_MAX = 25
 BOOLEANS_MAX = 4
 WHY = re.compile(r"^\s*// Members\b", re.MULTILINE)
 
-# A comment, a string or a character; the code keeps its lines when these are removed.
+# Matches a comment, a string literal or a character literal.
 NOT_CODE = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:[^"\\\n]|\\.)*"|(?<![0-9a-zA-Z_])\'(?:[^\'\\\n]|\\.)*\'', re.DOTALL)
 HEAD = re.compile(r"\b(?:class|struct)\s+(?:\[\[\w+\]\]\s*|alignas\([^)]*\)\s*)*(\w+)\s*(?:final\s*)?(?::[^;{}()]*)?\{")
-# The beginnings of declarations that declare no data member. A comma begins the rest of a function's parameters, after
-# a default argument in braces.
+# Matches the beginning of a declaration that declares no data member. A part that begins with a comma is the rest of a
+# function's parameters after a default argument in braces.
 NO_MEMBER = re.compile(r"^(?:using|friend|typedef|static|enum|class|struct|union|template|operator|explicit|virtual|"
                        r"constexpr|return|#)\b|^[~,]")
 OPERATOR = re.compile(r"\boperator\b")
-# Arguments of templates and functions, in which a comma separates no members.
+# Matches the arguments of templates and functions, whose commas do not separate members.
 ARGUMENTS = re.compile(r"<[^<>]*>|\([^()]*\)")
 BOOLEAN = re.compile(r"^(?:mutable |const )*(?:bool\b|std::atomic<bool>|std::atomic_bool\b)")
 
@@ -37,7 +37,7 @@ def without_comments(text):
 
 
 def body_of(code, start):
-    """Returns the text between a brace at start - 1 and its partner, with the insides of inner braces removed."""
+    """Returns the text from `start`, just after a "{", to the matching "}", without the text in inner braces."""
     depth, body, at = 1, [], start
     while depth and at < len(code):
         letter = code[at]
@@ -51,7 +51,7 @@ def body_of(code, start):
 
 
 def declarations(body):
-    """Yields each declaration of a class, without access words. A function's body has become "}"."""
+    """Yields each declaration in a class body from body_of(), without `public:` and the like."""
     for part in re.split(r"[;}]", body):
         declaration = " ".join(re.sub(r"\b(?:public|protected|private)\s*:", " ", part).split())
         if declaration:
@@ -59,10 +59,10 @@ def declarations(body):
 
 
 def members_in(declaration):
-    """Returns how many data members a declaration has: `int a, b;` has two."""
+    """Returns how many data members a declaration declares: 2 for `int a, b;`."""
     if NO_MEMBER.match(declaration) or OPERATOR.search(declaration):
         return 0
-    # A function's name is before the first bracket that no template or initializer has opened.
+    # To recognise a function by its "(", first remove initializers, alignas(), decltype() and template arguments.
     head = re.split(r"=|\{", declaration, maxsplit=1)[0]
     head = re.sub(r"alignas\([^)]*\)|decltype\([^)]*\)", "", head)
     while re.search(r"<[^<>]*>", head):

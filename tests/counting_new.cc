@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/counting_new.cc: replaces operator new by one that counts; only for tests.
+// tests/counting_new.cc: replaces operator new by a version that counts its calls, for tests.
 #include "tests/counting_new.h"
 
 #include <atomic>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/counting_new.h: counts the program's allocations, if it is linked with
-// tests/counting_new.cc.
+// tests/counting_new.h: the number of memory allocations that the program has made so far. The
+// program must be linked with tests/counting_new.cc.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/fake_reactor.h: a reactor for unit tests: the test moves the clock, and supplies and checks
-// the bytes.
+// tests/fake_reactor.h: a fake reactor for unit tests: the test advances the clock, supplies the
+// bytes that streams read, and checks the bytes that streams write.
 #pragma once
 
 #include <algorithm>
@@ -15,19 +15,20 @@
 
 namespace hat {
 
-// A stream whose far end is the test, which sets the bytes that read() returns and sees those
-// written.
+// A byte stream whose other end is the test: the test sets the bytes that read() returns, and sees
+// the bytes that write() took.
 class FakeStream final : public ByteStream {
  public:
-  // The far end, which the test holds.
-  // Members  Each is a switch that the test sets, or a call of the stream that the test checks.
+  // The test's end of the stream.
+  // Members  The test sets some members to control the stream; the stream sets the others when its
+  //          functions are called.
   struct Wire {
     std::string incoming;
     std::string written;
-    size_t space = SIZE_MAX;  // how many bytes write() takes
+    size_t space = SIZE_MAX;  // how many bytes write() will take in total
     bool end = false;         // the stream ends after `incoming`
     int error = 0;
-    int write_error = 0;  // reading still works
+    int write_error = 0;  // errno of write(); read() still works
     bool reading = false;
     bool writing = false;
     bool again = false;    // read_again() was called
@@ -35,10 +36,10 @@ class FakeStream final : public ByteStream {
     bool shut = false;
     bool aborted = false;
     bool closed = false;
-    std::vector<int> descriptors;  // returned by descriptors()
+    std::vector<int> descriptors;  // the result of descriptors()
     StreamEvents* events = nullptr;
 
-    // Calls on_readable() once, and again for as long as the reader calls read_again().
+    // Calls on_readable(), and repeats it while the called function calls read_again().
     void tell_readable() {
       do {
         again = false;
@@ -114,7 +115,8 @@ class FakeReactor final : public Reactor {
     std::erase(iteration_events_, &events);
   }
 
-  // Advances the clock: runs the timers in their order, and ends the iteration after each.
+  // Advances the clock by `by`. Runs the timers that are due, in order of time, and ends an
+  // iteration after each timer.
   void advance(Duration by) {
     const TimePoint until = now_ + by;
     for (;;) {
@@ -134,11 +136,12 @@ class FakeReactor final : public Reactor {
     for (IterationEvents* events : iteration_events_) events->on_iteration_end();
   }
 
-  // Returns the thread that runs the loop: none, so any thread may, unless a test enters it.
+  // Returns the record of the thread that runs the event loop. It is empty, so that any thread may
+  // use the reactor, unless the test sets a thread.
   LoopThread& loop_thread() { return loop_thread_; }
 
   std::vector<Address> connected_to;
-  std::vector<std::vector<Descriptor>> resumed;  // the descriptors of each call
+  std::vector<std::vector<Descriptor>> resumed;  // the descriptors of each call of resume()
   std::vector<std::shared_ptr<FakeStream::Wire>> wires;
 
  private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/help_text.h: finds the options that a help text lists, so that a test can give each of them
-// to the program's parser.
+// tests/help_text.h: finds the options that a program's help text lists. Tests pass each of them to
+// the program's parser.
 #pragma once
 
 #include <sstream>
@@ -10,9 +10,9 @@
 
 namespace hat {
 
-// Returns the options at the beginning of each line that is indented by 2 to 6 spaces: "-c" and
-// "--config" for "  -c, --config FILE    the file". Further lines of a description are indented by
-// more.
+// Returns the options that `help` lists. Lines that begin with options are indented by 2 to 6
+// spaces: the result for "  -c, --config FILE    the file" is "-c" and "--config". The other lines
+// of a description are indented by more.
 inline std::vector<std::string> options_in(std::string_view help) {
   std::vector<std::string> options;
   std::istringstream lines{std::string(help)};

@@ -2,11 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """tests/links.py: checks that every link in a Markdown file leads to an existing file and heading.
 
-Prints `file:line: message` for each broken link; the exit status is 1 if there is one. It also checks pages that
-other files name ("docs/x.md", in code, YAML and the manual), and a heading that follows such a name in quotes or
-brackets: docs/x.md ("A heading"). If the last column of a table is headed "test", it checks that the tests named
-there exist. It does not follow external links (https:).
-`--self-test` feeds it broken links.
+Prints `file:line: message` for each broken link; the exit status is 1 if there is one. The program also checks:
+ - each name of a page, such as "docs/x.md", in code, YAML and the manual pages, with the heading that follows the name
+   in quotes or brackets: docs/x.md ("A heading");
+ - each name of a test in a table whose last column is headed "test".
+It does not follow external links (https:). `--self-test` checks that this program finds broken links.
 """
 
 import functools
@@ -20,17 +20,17 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 FENCE = re.compile(r"^\s*```")
 HEADING = re.compile(r"^#{1,6} +(.*?)#*$")
-# Matches the name of a page of this repository in any text, and a heading of the page if one follows.
+# Matches the name of a page of this repository in any text, and the heading in quotes or brackets after the name.
 NAMED = re.compile(r"(?<![\w./-])((?:docs|deploy/\w+)/[\w-]+\.md)(?:,? ?(?:\(\\?\"?|\\?\")([^\"()\\]+)\\?[\")])?")
 SELF_TESTS = ("tests/links.py",)
-# Folders of parts of pages, and the page that `./dev bench report` makes of the parts.
+# Folders with parts of a page, and the page that `./dev bench report` makes from the parts.
 WHOLE = {"docs/results": "docs/results.md"}
 TEXT = (".cc", ".h", ".py", ".md", ".yaml", ".json", ".txt", ".cmake", ".service", ".thrift", ".html", ".1", ".3",
         ".5", ".7", ".8")
 
 
 def slug(heading):
-    """Returns the anchor that GitHub gives a heading: in lower case, with dashes; a link counts as its text."""
+    """Returns the anchor that GitHub gives a heading: in lower case, with dashes, and with the text of links."""
     text = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading).strip().lower()
     return re.sub(r"[^\w\- ]", "", text).replace(" ", "-")
 
@@ -49,7 +49,7 @@ def headings(text):
 
 
 def anchors(text):
-    """Returns the anchors of a page; the second heading with the same text gets -1 at the end, the third -2."""
+    """Returns the anchors of a page. The second heading with the same text gets the suffix -1, the third -2."""
     seen, found = {}, set()
     for heading in headings(text):
         name = slug(heading)
@@ -80,7 +80,7 @@ def check_page(path, text, root=ROOT):
 
 
 def check_names(path, text, root=ROOT):
-    """Checks the pages that a file names; a heading may be broken over lines."""
+    """Checks the pages that a file names, and their headings, which may be broken over lines."""
     for found in NAMED.finditer(re.sub(r"\s*\n[\s#/]*", " ", text)):
         name, heading = found.groups()
         if not (root / name).exists():
@@ -91,7 +91,7 @@ def check_names(path, text, root=ROOT):
 
 @functools.lru_cache(maxsize=None)
 def tests_of_the_tree():
-    """Returns the names of test suites, of tests, of both joined by a dot, and of fuzz targets."""
+    """Returns the names of the tests: Suite, Test, Suite.Test, and fuzz targets."""
     files = subprocess.run(["git", "ls-files", "--cached", "--others", "--exclude-standard", "*.cc", "*.py"], cwd=ROOT,
                            text=True, capture_output=True, check=True).stdout.split()
     found = set()
@@ -107,7 +107,7 @@ def tests_of_the_tree():
 
 
 def check_tests(path, text, root=ROOT):
-    """Checks the tests that tables name: `Suite.Test`, `Suite.*`, `Suite.Begins…`, a test, a suite, a fuzz target or
+    """Checks the tests that tables name: `Suite.Test`, `Suite.*`, `Suite.Begins…`, `Test`, `Suite`, a fuzz target, or
     a file."""
     in_table = False
     for number, line in outside_fences(text):

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# tests/man_pages.py: checks docs/man with groff, and against each program's --help and hatrpcd --check.
+# tests/man_pages.py: checks the manual pages (docs/man) with groff, and compares them with each program's --help and
+# with `hatrpcd --check`.
 """usage: man_pages.py HATRPCD HATCTL HINTGEN HATKV HATKV_YCSB"""
 import pathlib
 import re
@@ -26,7 +27,7 @@ def options_in(text):
 
 
 def page_text(name):
-    """Returns the source of a page, with groff's escapes replaced by the characters."""
+    """Returns the source of a manual page, with groff's escapes replaced by their characters."""
     text = (MAN / name).read_text(encoding="utf-8")
     return text.replace(r"\-", "-").replace(r"\(dq", '"')
 
@@ -36,7 +37,7 @@ def examples(name):
 
 
 def mistakes(files):
-    """Writes files into a folder of their own; returns what `hatrpcd --check` prints about them."""
+    """Writes files to a temporary folder; returns the output of `hatrpcd --check` for them."""
     with tempfile.TemporaryDirectory() as folder:
         for name, text in files.items():
             file = pathlib.Path(folder) / name
@@ -48,7 +49,7 @@ def mistakes(files):
 
 
 def describes(page, key):
-    """Returns whether the page has a heading or a tagged paragraph for that key, alone or with other keys."""
+    """Returns True if the page has a heading or a tagged paragraph whose title contains the key."""
     tags = re.findall(r"(?m)^\.(?:B|BR|SS) (.*)$", page)
     return any(key in re.split(r'[\s",|]+', tag.strip()) for tag in tags)
 
@@ -71,7 +72,7 @@ class ManPages(unittest.TestCase):
     def test_hatrpcd_has_the_options_of_its_help(self):
         shown = options_in(output(HATRPCD, "--help"))
         self.assertIn("--check", shown)
-        # --dry-run is an option of hatctl in an example.
+        # Ignore --dry-run, which the page has in an example of hatctl.
         self.assertEqual(options_in(page_text("hatrpcd.8")) - {"--dry-run"}, shown - {"--dry-run"})
 
     def test_hatctl_has_the_options_and_commands_of_its_help(self):
@@ -84,7 +85,7 @@ class ManPages(unittest.TestCase):
             self.assertRegex(page, rf"(?m)^\.TP\n\.B {command}$")
 
     def test_hintgen_has_the_options_of_its_help(self):
-        # --gen is an option of the stock compiler in an example.
+        # Ignore --gen, which the page has in an example of the stock Thrift compiler.
         self.assertEqual(options_in(page_text("hintgen.1")) | {"--gen"},
                          options_in(output(HINTGEN, "--help")) | {"--gen"})
 

@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""tests/prose.py: checks comments and documents for patterns that strangers have to read twice.
+"""tests/prose.py: checks comments and documents for patterns that new readers have to read twice.
 
-Prints `file:line: pattern: the words, and what to write instead`. tests/prose_counts.json has, for each pattern,
-how many matches the tree may still contain, in comments and in documents. More is a breach. Fewer is a breach too,
-so that the number follows: `tests/prose.py --lower` writes the lower numbers. Words in the last column of a table
-of docs/glossary.md are retired: they may stand in no C++ file.
-`--list PATTERN` prints every match of one pattern. `--self-test` feeds it breaches and fails where one gets past.
+Prints `file:line: pattern: the words, and what to write instead`. tests/prose_counts.json has the number of matches of
+each pattern that comments and documents may still contain. More matches are a breach, and so are fewer: then
+`tests/prose.py --lower` must write the lower numbers. A word in the last column of a table of docs/glossary.md is
+retired, and no C++ file may contain it.
+
+`--list PATTERN` prints every match of one pattern. `--self-test` checks that this program finds breaches.
 """
 
 import json
@@ -22,11 +23,11 @@ COUNTS = ROOT / "tests/prose_counts.json"
 GLOSSARY = ROOT / "docs/glossary.md"
 CODE = ("*.h", "*.cc")
 DOCUMENTS = ("*.md",)
-NOT_PROSE = ("docs/results.md", "docs/glossary.md", "LICENSE")  # results.md is made from docs/results/
+NOT_PROSE = ("docs/results.md", "docs/glossary.md", "LICENSE")  # a program makes results.md from docs/results/
 SHOWN_MAX = 10
 
 SENTENCE_START = r"(?:^|(?<=[.;:] ))"
-# Name: what it looks like in prose, and what to write instead.
+# By name: the regular expression of a pattern, and the words to write instead.
 PATTERNS = {
     "where-for-if": (r"\b[Ww]here (?=there|it|one|they|that|this|nothing|nobody|no|some|any|all|a|an|the|two|only|such)\b",
                      "`if` or `when`, unless it is a place"),
@@ -41,7 +42,7 @@ PATTERNS = {
     "goes-by": (r"\b(?:go|goes|come|comes) by\b|\b[Gg]o(?:es)? on\b", "uses, continues"),
     "is-no": (r"(?<![Tt]here )\b(?:is|are) no (?!longer|more\b|other\b)[a-z]+", "is not a …"),
 }
-# A header's function comment begins with a verb: "Returns …". Matched on declarations, not on text.
+# The pattern of a comment above a function's declaration in a header that does not begin with a verb.
 NO_VERB = "no-verb"
 NO_VERB_ADVICE = "begin with a verb: Returns …, Appends …, Starts …"
 
@@ -54,14 +55,14 @@ NOT_DECLARED = re.compile(r"^\s*(?:#|using\b|struct\b|class\b|enum\b|namespace\b
 
 
 def comments(text):
-    """(line, text) of each // comment."""
+    """Yields (line, text) for each // comment."""
     for found in TOKEN.finditer(text):
         if found["text"] is not None:
             yield text.count("\n", 0, found.start()) + 1, found["text"].strip()
 
 
 def blocks(lines):
-    """(line, joined text) of comment lines or prose lines that follow each other: a phrase may cross a line's end."""
+    """Yields (first line, texts) for each run of adjacent lines, because a phrase may be broken over lines."""
     start, words, last = 0, [], -1
     for number, line in lines:
         if number != last + 1 and words:
@@ -76,7 +77,7 @@ def blocks(lines):
 
 
 def prose_lines(text):
-    """A document without code: fences and `code` are left out."""
+    """Yields (line, text) for each line of a document, without fenced blocks and `code`."""
     fenced = False
     for number, line in enumerate(text.splitlines(), 1):
         if re.match(r"^\s*```", line):
@@ -86,7 +87,7 @@ def prose_lines(text):
 
 
 def matches(lines):
-    """(line, pattern, words) in prose given as (line, text)."""
+    """Yields (line, pattern, words) for each match of a pattern in `lines`, which has (line, text)."""
     for start, words in blocks(lines):
         joined = "\n".join(words)
         flat = joined.replace("\n", " ")
@@ -96,7 +97,7 @@ def matches(lines):
 
 
 def function_comments(text):
-    """(line, first word) of the comment above each function that a header declares, unless it begins with a verb."""
+    """Yields (line, first word) for each comment above a function's declaration that does not begin with a verb."""
     lines = text.splitlines()
     for index in range(1, len(lines)):
         above, here = lines[index - 1].strip(), lines[index]
@@ -117,7 +118,7 @@ def tracked(patterns):
 
 
 def find_all():
-    """{kind: {pattern: [(file, line, words)]}}"""
+    """Returns all matches, as {"comments" or "documents": {pattern: [(file, line, words)]}}."""
     found = {kind: {name: [] for name in [*PATTERNS, NO_VERB]} for kind in ("comments", "documents")}
     for name in tracked(CODE):
         text = (ROOT / name).read_text(encoding="utf-8")
@@ -136,7 +137,7 @@ def counts_of(found):
 
 
 def compare(found, allowed):
-    """The breaches of `found` against the counts that are allowed."""
+    """Yields a message for each pattern of which `found` has more or fewer matches than `allowed` has."""
     for kind, by_pattern in found.items():
         for name, places in by_pattern.items():
             most = allowed.get(kind, {}).get(name, 0)
@@ -150,7 +151,7 @@ def compare(found, allowed):
 
 
 def retired(glossary):
-    """{word: term} of the last columns of the glossary's tables."""
+    """Returns {retired word: term} from the last columns of the glossary's tables."""
     words = {}
     for row in re.findall(r"^\| (?!term|---)(.+) \|$", glossary, re.MULTILINE):
         cells = [cell.strip() for cell in row.split(" | ")]

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""tests/rooms.py: checks every #include against the directions that are allowed (docs/architecture.md, "The components").
+"""tests/rooms.py: checks each #include against the dependencies that docs/architecture.md ("The components") allows.
 
 Prints `file:line: the rule` for each breach; the exit status is 1 if there is one.
-`--self-test` gives it breaches, and fails if it does not find one of them.
+`--self-test` checks that this program finds breaches.
 """
 
 import fnmatch
@@ -15,7 +15,8 @@ import checker
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 
-# Folder (the longest one that contains the file decides): which of our paths its files may include.
+# By folder: the paths of this project that the folder's files may include. For a file in several of these folders, the
+# longest one counts.
 MAY_INCLUDE = {
     "base": ["base/"],
     "client": ["client/"],
@@ -50,27 +51,27 @@ MAY_INCLUDE = {
     "kv/server": ["kv/server/", "kv/store/", "kv/limits.h", "client/thrift/", "client/ring/path_claim.h",
                   "config/hint*.h", "config/manifest.h", "config/diagnostics.h", "base/"],
     "kv/cli": ["kv/cli/", "kv/server/", "kv/limits.h", "kv/server_address.h", "client/thrift/", "base/"],
-    "kv/ycsb": ["kv/ycsb/", "kv/server_address.h", "bench/account.h", "bench/time_histogram.h", "client/thrift/",
+    "kv/ycsb": ["kv/ycsb/", "kv/server_address.h", "bench/account*.h", "bench/time_histogram.h", "client/thrift/",
                 "base/"],
     "bench": ["bench/", "client/thrift/", "base/", "config/"],
-    "bench/engine": ["bench/engine/", "bench/account.h", "engine/", "config/hint*.h", "base/"],
+    "bench/engine": ["bench/engine/", "bench/account*.h", "engine/", "config/hint*.h", "base/"],
     "bench/dds": ["bench/dds/", "engine/costs/", "engine/fabric/", "base/"],
     "tests": [""],
 }
 TOP_FOLDERS = sorted({folder.split("/")[0] for folder in MAY_INCLUDE})
 
-# Tests and fuzz targets may also include these.
+# Files of tests and fuzz targets, and the headers that these may include in addition.
 TEST_FILES = ["*_test.cc", "*_fuzz.cc", "*/fake_*.h"]
 TESTS_MAY_INCLUDE = ["tests/*.h"]
 
-# These run in the simulation too: they ask a reactor, never the kernel.
+# Folders whose code also runs in the simulation, so that it may use the kernel only through a reactor.
 SIMULATED = ["daemon/metrics/", "daemon/routing/", "daemon/proxy/"]
-# Each of these counts as one component with the folders inside it, which may include each other.
+# Folders that form one component with the folders inside them, which may include each other.
 ONE_COMPONENT = ["daemon/proxy", "hatctl"]
 KERNEL = ["sys/socket.h", "sys/un.h", "sys/epoll.h", "sys/eventfd.h", "sys/ioctl.h", "sys/stat.h",
           "unistd.h", "fcntl.h", "netdb.h", "netinet/*", "arpa/*", "poll.h", "event2/*"]
 
-# (files, headers they never include, why, files that may all the same)
+# (files, headers that these files must not include, the reason, files that are exceptions)
 NEVER = [
     (["base/*", "config/*", "engine/*", "hintgen/*"], ["thrift/*", "event2/*"],
      "only daemon/ knows Thrift's library and libevent", []),
@@ -88,7 +89,7 @@ OURS = tuple(folder + "/" for folder in TOP_FOLDERS)
 
 
 def matches(path, patterns):
-    """A pattern is a folder (ends in "/"), or names files with * as in a shell."""
+    """Returns True if `path` matches a pattern: a folder, which ends in "/", or a file name with * as in a shell."""
     return any(path.startswith(p) if p == "" or p.endswith("/") else fnmatch.fnmatch(path, p)
                for p in patterns)
 
@@ -106,7 +107,7 @@ def folder_of(path):
 
 
 def breach(path, quoted, bracketed):
-    """Returns what is wrong with one #include of `path`, or None."""
+    """Returns the rule that one #include in the file `path` breaks, or None."""
     folder = folder_of(path)
     if folder is None:
         return "is in no folder that tests/rooms.py knows; add the folder there and to docs/architecture.md"
@@ -117,7 +118,7 @@ def breach(path, quoted, bracketed):
         if matches(path, files) and not matches(path, TEST_FILES) and matches(included, headers):
             return f"may not include {included}: {why}"
     if not included.startswith(OURS):
-        return None  # the system's, or generated beside the object files
+        return None  # a header of the system, or a generated header
     if bracketed:
         return f'must include {included} in "", as every header of this project'
     is_test = matches(path, TEST_FILES)
@@ -142,7 +143,7 @@ def check_text(path, text):
 
 
 def check_page(text):
-    """Checks that the page's tables name the same folders as this file."""
+    """Checks that the tables of docs/architecture.md name the same folders as this file."""
     top, _, inside = text.partition("### Inside the daemon")
     for part, expected in ((top, TOP_FOLDERS),
                            (inside, [folder.removeprefix("daemon/") for folder in MAY_INCLUDE
@@ -153,7 +154,7 @@ def check_page(text):
 
 
 def cycles(edges):
-    """Returns the sets of folders that include each other; `edges`: the folders that a folder includes."""
+    """Returns the sets of folders that include each other. `edges`: by folder, the folders that it includes."""
     def reached(start):
         found, todo = set(), [start]
         while todo:
@@ -168,7 +169,7 @@ def cycles(edges):
 
 
 def check_cycles(texts):
-    """`texts`: by path. No folder may include itself by way of others, except within ONE_COMPONENT."""
+    """Checks that no folder includes itself through other folders, except within ONE_COMPONENT. `texts`: by path."""
     edges = {}
     for path, text in texts.items():
         if matches(path, TEST_FILES) or folder_of(path) == "tests":

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""tests/shown_files.py: checks every complete hatrpcd.yaml and manifest in a page, and the IDL of docs/install.md.
+"""tests/shown_files.py: checks every complete hatrpcd.yaml and manifest that a page shows, and the IDL of
+docs/install.md.
 
 usage: shown_files.py HATRPCD HINTGEN
 
@@ -39,7 +40,7 @@ class ShownFiles(unittest.TestCase):
         (self.folder / "manifests").mkdir()
 
     def check(self, node, manifest):
-        """Runs `hatrpcd --check` on these files; returns its exit status and stderr."""
+        """Runs `hatrpcd --check` on a configuration and a manifest; returns its exit status and stderr."""
         (self.folder / "hatrpcd.yaml").write_text(node, encoding="utf-8")
         (self.folder / "manifests" / "shown.yaml").write_text(manifest, encoding="utf-8")
         return run(HATRPCD, "--check", "--config", self.folder / "hatrpcd.yaml")

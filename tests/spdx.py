@@ -12,11 +12,11 @@ HASHES = ["*.py", "*.thrift", "*.sh", "*.cmake", "*CMakeLists.txt", "*.yaml", "*
           "debian/rules", "deploy/bash-completion/*"]
 STARS = ["*.y", "*.l", "*.css"]
 MARKUP = ["*.html", "*/pom.xml"]
-# Files without an SPDX line: inputs of tests, results and manifests that programs write, and templates, which would
-# print the line.
+# Files without an SPDX line: inputs of tests, files that programs write, and templates, which would copy the line to
+# their output.
 EXEMPT = ["*/testdata/*", "tests/fuzz/corpus/*", "docs/*", "deploy/k8s/chart/templates/*",
           "deploy/k8s/chart/files/*", "deploy/k8s/base/manifests/*", "deploy/k8s/components/*/prometheusrule.yaml"]
-# First lines that must stay first: the SPDX line then comes second.
+# Matches a line that must be the first line of a file, so that the SPDX line is the second.
 FIRST = re.compile(r"#!|# syntax=|<\?xml|<!doctype", re.IGNORECASE)
 
 

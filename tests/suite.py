@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""tests/suite.py: runs the stages of `./dev test`, and prints a table of them at the end.
+"""tests/suite.py: runs the stages of `./dev test`, and prints a table of their results at the end.
 
-Called by ./dev, which installs what the stages need. A stage that is marked `beside` runs at the same time
-as the stage before it, because it mostly waits. A build that fails ends the run; any other failure is
-counted, and the run continues. The exit status is 1 if anything failed.
+The script ./dev installs the packages that the stages need, and calls this program. A stage that is marked `beside`
+mostly waits, so it runs at the same time as the stage before it. A failed build ends the run; after any other failure
+the run continues. The exit status is 1 if anything failed.
 """
 
 import argparse
@@ -27,18 +27,18 @@ BIN = BUILD / "release/bin"
 PEERS = BUILD / "release/e2e"
 PRESETS = ("release", "debug", "asan", "tsan")
 
-# Programs of the lab: they need RDMA devices, and run one after the other in one emulated machine.
+# The programs that need RDMA devices. They run one after another in one lab (an emulated machine).
 LAB = [f"tests/lab/twice.sh {BIN}/{program}" for program in
        ("verbs_test", "verbs_protocols_test", "verbs_rdma_link_test", "verbs_dds_test")]
 LAB.append(f"/usr/bin/python3 tests/lab/daemons_test.py {BIN} {PEERS}")
 
-# Labels in the CMakeLists.txt files: `e2e` marks tests that start daemons, `slow` others that take long.
+# Options of ctest that leave out slow tests: label `e2e` has tests that start daemons, `slow` has other slow tests.
 QUICK = ["-LE", "e2e|slow"]
 QUICK_LANGUAGE = ["-R", r"^e2e\.(build\.)?python$"]
 
 SOAK_SECONDS = 600
-SOAK_CALLS = 1_000_000  # beside hostile clients
-DIFFERENTIAL_REQUESTS = 20_000_000  # about half of them pass the check, and are compared
+SOAK_CALLS = 1_000_000  # answered calls of a soak test with hostile clients
+DIFFERENTIAL_REQUESTS = 20_000_000  # the check accepts about half of them
 READER_REQUESTS = 1_000_000
 READERS = ("python", "go", "java", "node", "rust")
 LONG_FUZZ_SECONDS = 600
@@ -68,7 +68,7 @@ class Counts:
 
 
 class BuildFailed(Exception):
-    """The stages after a failed build have nothing to run."""
+    """A build has failed, so that the stages after it cannot run."""
 
 
 @dataclasses.dataclass
@@ -81,26 +81,26 @@ class Stage:
 
     def go(self):
         began = time.monotonic()
-        self.counts = Counts(failed=1)  # until run() has returned: an exception is a failure
+        self.counts = Counts(failed=1)  # stays if run() raises an exception
         try:
             self.counts = self.run()
         finally:
             self.seconds = time.monotonic() - began
 
 
-# --- kinds of stages ------------------------------------------------------------------------------
+# --- Kinds of stages ------------------------------------------------------------------------------
 
 
 def output_of(command, log, **more):
-    """Runs a command with its output in a file; returns whether it succeeded, and the output."""
+    """Runs a command with its output in the file `log`; returns whether the command succeeded, and its output."""
     log.parent.mkdir(parents=True, exist_ok=True)
     with open(log, "wb") as out:
         status = subprocess.run(command, stdout=out, stderr=subprocess.STDOUT, check=False, **more).returncode
     return status == 0, log.read_text(errors="replace")
 
 
-FAILURE_LINES = 60  # of each failure, before the table; the log has all of them
-failures = []  # the name of each check that failed, and what it printed last
+FAILURE_LINES = 60  # how many lines of each failure are printed again before the table
+failures = []  # the name of each check that failed, and the last lines that it printed
 
 
 def show_end(name, text, lines=60):
@@ -110,13 +110,13 @@ def show_end(name, text, lines=60):
 
 
 def show_failures_again():
-    """Just before the table, so that nobody has to search a log of hours."""
+    """Prints the last lines of each failure again, so that they are close to the table at the end of the log."""
     for name, end in failures:
         say(f"\n--- FAILED: {name}\n{end}")
 
 
 def check(name, *command):
-    """One command that counts as one test."""
+    """Runs a command that counts as one test; returns its Counts."""
     succeeded, text = output_of(command, BUILD / f"{name}.log")
     say(f"{'passed' if succeeded else 'FAILED'}: {name}")
     if not succeeded:
@@ -133,7 +133,7 @@ def build(preset, *targets):
 
 
 def cases_of(program_xml):
-    """Counts from the file that a GoogleTest program wrote, or None if it wrote none."""
+    """Returns the Counts in a GoogleTest program's XML file, or None if there is no such file."""
     if not program_xml.is_file():
         return None
     counts = Counts()
@@ -148,7 +148,7 @@ def cases_of(program_xml):
 
 
 def counts_of_ctest(junit, cases):
-    """Counts what ctest ran; a program that listed its own cases in `cases` counts as these."""
+    """Returns the Counts of a run of ctest. For a program with an XML file in `cases`, its GoogleTest cases count."""
     counts = Counts()
     for test in ET.parse(junit).iter("testcase"):
         own = cases_of(cases / f"{test.get('name')}.xml")
@@ -156,12 +156,12 @@ def counts_of_ctest(junit, cases):
             counts += own or Counts(passed=1)
         elif test.find("skipped") is not None:
             counts.skipped += 1
-        else:  # a program that crashed lists no failed case
+        else:  # the program failed; if it crashed, its XML file has no failed case
             counts += own if own and own.failed else Counts(failed=1)
     return counts
 
 
-def ctest(preset, *selection, jobs=CORES + 1):  # one more than cores: many tests wait
+def ctest(preset, *selection, jobs=CORES + 1):  # one job more than cores, because many tests mostly wait
     def run():
         folder = BUILD / preset
         junit, cases = (folder / "ctest.xml").resolve(), folder / "gtest"
@@ -186,7 +186,7 @@ def ctest(preset, *selection, jobs=CORES + 1):  # one more than cores: many test
 
 
 def lab(*command):
-    """Programs in the emulated machine; they print their cases as GoogleTest does."""
+    """Returns a stage's function that runs programs in the lab. The programs print their cases as GoogleTest does."""
     def run():
         words = list(command) or " && ".join(LAB).split()
         succeeded, text = output_of(["/usr/bin/python3", "tests/lab/lab.py", *words], BUILD / "lab.log")
@@ -259,7 +259,7 @@ def soak(*kind):
 
 
 def differential():
-    """What the check of restricted requests passes, held against stock generated code of each language."""
+    """Checks that Thrift's generated code of each language reads the requests that hatrpcd's check accepts."""
     counts = check("differential", BIN / "request_check_differential", str(DIFFERENTIAL_REQUESTS))
     for language in READERS:
         counts += check(f"reader-{language}", "/usr/bin/python3", "tests/e2e/readers.py", "--bin", BIN, "--peers", PEERS,
@@ -276,21 +276,21 @@ def seeds():
     return check("seeds", BIN / "sim_test", "--from", "1001", "--seeds", str(LONG_SEEDS))
 
 
-# --- what the commands run ------------------------------------------------------------------------
+# --- The stages of each command -------------------------------------------------------------------
 
 
 def full_stages():
     return [Stage("house rules", house_rules),
             Stage("build release", build("release")),
             Stage("release", ctest("release")),
-            Stage("lab", lab()),  # it computes: nothing runs beside it
+            Stage("lab", lab()),  # emulation uses all processor time, so no other stage runs beside it
             Stage("build asan", build("asan")),
             Stage("package", package("--test"), beside=True),
             Stage("asan", ctest("asan")),
             Stage("build tsan", build("tsan")),
             Stage("tsan", ctest("tsan")),
             Stage("build fuzz", build("fuzz", "fuzzers")),
-            Stage("seeds of fuzzers", fuzz(replay))]  # searching is random, and no reason to refuse a change
+            Stage("seeds of fuzzers", fuzz(replay))]  # no search for new inputs, because its result is random
 
 
 def quick_stages():
@@ -315,7 +315,7 @@ def burn():
 
 
 def busy(run):
-    """Runs a stage beside a process for each core that never sleeps."""
+    """Returns a stage's function that calls `run` while one process per core keeps the core busy."""
     def run_busy():
         burners = [multiprocessing.Process(target=burn, daemon=True) for _ in range(CORES)]
         for burner in burners:
@@ -332,7 +332,7 @@ def some_stages(options):
     selection = ["-R", options.filter] if options.filter else []
     if options.repeat > 1:
         selection += ["--repeat", f"until-fail:{options.repeat}"]
-    stages = [Stage("build release", build("release"))]  # other presets' daemons meet its clients
+    stages = [Stage("build release", build("release"))]  # tests of other presets use the test clients of this build
     preset = options.preset or "release"
     if preset != "release":
         stages.append(Stage(f"build {preset}", build(preset)))
@@ -355,12 +355,12 @@ def print_table(stages):
 
 
 def run_stages(stages):
-    """Runs the stages in their order; returns the exit status."""
+    """Runs the stages in order; returns the exit status."""
     thread = None
     try:
         for stage, following in zip(stages, [*stages[1:], None]):
             if stage.beside:
-                continue  # was started with the stage before it
+                continue  # this stage was started together with the stage before it
             if following and following.beside:
                 thread = threading.Thread(target=following.go)
                 thread.start()

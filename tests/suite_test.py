@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tests/suite_test.py: tests that the suite counts what ran, and fails if anything failed or nothing ran."""
+"""tests/suite_test.py: tests that tests/suite.py counts tests correctly, and fails if a test failed or none ran."""
 
 import contextlib
 import io

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""tests/tidy.py: checks the house rules on files: sizes, first lines, leftovers, registration of tests.
+"""tests/tidy.py: checks the project's rules on files: sizes, first lines, leftovers, registration of tests.
 
 Prints `file:line: message` for each breach; the exit status is 1 if there is one.
-`--self-test` feeds it breaches, and fails if it does not find one of them.
+`--self-test` checks that this program finds breaches.
 """
 
 import fnmatch
@@ -24,12 +24,12 @@ COLUMNS_MAX = 100
 CODE = ["*.cc", "*.h"]
 TEXT = CODE + ["*.py", "*.sh", "*.y", "*.l", "*.go", "*.java", "*.js", "*.html", "*.css", "*.thrift",
                "*.md", "*.txt", "*.cmake", "*.yaml", "dev", ".ci/run"]
-# Inputs of tests, and files that tools write, do not follow the rules.
+# Files that need not follow the rules: inputs of tests, and files that tools write.
 NOT_OURS_TO_TIDY = ["*/testdata/*", "tests/fuzz/corpus/*", "*.sum", "*.json"]
 TABS_BELONG = ["*.go"]
 WRITTEN_BY_A_PROGRAM = ["docs/results.md"]  # has no limit of lines
 
-LEFTOVER = re.compile(r"\b(TO[D]O|FIX[M]E|XX[X])\b")  # the brackets keep this line from matching itself
+LEFTOVER = re.compile(r"\b(TO[D]O|FIX[M]E|XX[X])\b")  # in brackets, so that this line does not match
 USING_NAMESPACE = re.compile(r"^\s*using namespace\b")
 
 
@@ -50,8 +50,8 @@ def first_line(path, line):
 def long_functions(lines):
     """Yields (line, number of lines) for each function that is too long.
 
-    Relies on the formatter's layout: a body reaches from a line that ends in "{" to the "}" with the same indent.
-    Classes, namespaces, enums, initialisers and the like are not functions.
+    Relies on clang-format's layout: a body reaches from a line that ends in "{" to the "}" with the same indentation.
+    Classes, namespaces, enums and initializers are not functions.
     """
     holder = re.compile(r"^\s*(template\b.*|inline |static )*(class|struct|union|enum|namespace|extern)\b")
     for index, line in enumerate(lines):
@@ -101,7 +101,7 @@ def check_text(path, text):
 
 
 def check_registered(tests, cmake_texts):
-    """Yields each *_test.cc and *_fuzz.cc that no CMakeLists.txt of its folder or of a folder above builds."""
+    """Yields each *_test.cc and *_fuzz.cc that no CMakeLists.txt builds, in its folder or in a folder above."""
     for test in tests:
         folder = pathlib.PurePosixPath(test).parent
         for above in [folder, *folder.parents]:

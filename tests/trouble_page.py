@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""tests/trouble_page.py: checks that every message that docs/trouble.md quotes is in the code.
+"""tests/trouble_page.py: checks that the code contains every message that docs/trouble.md quotes.
 
-Prints each message that is not; the exit status is 1 if there is one. A message is the text between
-backquotes in the first column of a table; "…" stands for a part that varies. `--self-test` feeds it wrong
-messages.
+A message is the text between backquotes in the first column of a table; "…" stands for a part that varies. Prints each
+message that the code does not contain; the exit status is 1 if there is one. `--self-test` checks that this program
+finds wrong messages.
 """
 
 import pathlib
@@ -15,7 +15,7 @@ import checker
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 PAGE = "docs/trouble.md"
 FOLDERS = ("base", "client", "config", "daemon", "engine", "hatctl")
-# Texts of the operating system, tokens that are defined elsewhere, and other texts in the column.
+# Texts in the first column that the code need not contain as they are, such as errors of the operating system.
 NOT_OURS = ("Connection refused", "No route to host", "Network is unreachable",
             "Connection timed out", "Permission denied", "Operation not permitted",
             "Cannot allocate memory", "Cannot assign requested address", "FILE:LINE:COLUMN: error:", "fabric: faults")
@@ -25,7 +25,7 @@ LITERAL = re.compile(r'"((?:[^"\\\n]|\\.)*)"')
 
 
 def literals(code):
-    """Returns the string literals of a file, a line for each; a literal that is broken over lines counts as one."""
+    """Returns the string literals of a file, one per line. Adjacent literals, broken over lines, are joined."""
     joined = re.sub(r'"\s*\n\s*"', "", code)
     return "\n".join(found.replace('\\"', '"') for found in LITERAL.findall(joined))
 
@@ -50,7 +50,7 @@ def messages(page):
 
 
 def fragments(message):
-    """Yields the parts of a message that the code must contain: without the varying parts and NOT_OURS."""
+    """Yields the parts of a message that the code must contain: the message without "…" and NOT_OURS."""
     for words in NOT_OURS:
         message = message.replace(words, "…")
     for part in message.split("…"):
@@ -60,7 +60,7 @@ def fragments(message):
 
 
 def said(part, source):
-    """Returns whether the code has the text in one literal, or in two literals that it puts together."""
+    """Returns True if the code has the text in one string literal, or its halves in two literals."""
     halves = ((part[:at], part[at + 1:]) for at, c in enumerate(part) if c == " ")
     return part in source or any(len(one) >= 4 and len(other) >= 4 and one in source and other in source
                                  for one, other in halves)

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""tests/workflow.py: checks the workflows of hosted CI with actionlint, and with house rules that actionlint lacks.
+"""tests/workflow.py: checks the workflows of hosted CI with actionlint and with rules of this project.
 
-House rules: each action is pinned to a commit and its comment names the release; each job has a timeout; a
-workflow has only the permission to read unless a job asks for more; and each `./dev COMMAND` in a workflow
-exists. Prints `file:line: message` for each breach; the exit status is 1 if there is one. `--self-test` feeds it
-breaches, and fails if it does not find one of them. Needs Go; tests/workflow/go.sum pins actionlint, which Go
-downloads once.
+The rules: each action is pinned to a commit, and a comment names its release; each job has a timeout; a workflow has
+only the permission to read unless a job asks for more; each `./dev COMMAND` in a workflow exists.
+
+Prints `file:line: message` for each breach; the exit status is 1 if there is one. `--self-test` checks that this
+program finds breaches. Needs Go, which downloads actionlint once; tests/workflow/go.sum pins actionlint's version.
 """
 
 import pathlib
@@ -35,7 +35,7 @@ def dev_commands():
 
 
 def house_rules(text, commands):
-    """Yields (line, message) for each breach of the house rules."""
+    """Yields (line, message) for each breach of this project's rules."""
     workflow = yaml.safe_load(text)
     if workflow.get("permissions") != {"contents": "read"}:
         yield 1, "`permissions: {contents: read}` is missing at the top; a job that needs more asks for itself"
@@ -55,7 +55,7 @@ def house_rules(text, commands):
 
 
 def actionlint(paths):
-    """Runs actionlint; returns the lines that it prints, one `file:line:column: message` for each breach."""
+    """Runs actionlint; returns its output, a list of lines `file:line:column: message`."""
     if shutil.which("go") is None:
         sys.exit("workflow: actionlint needs `go`, which is not installed; run ./dev setup")
     done = subprocess.run(

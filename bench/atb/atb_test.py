@@ -83,7 +83,7 @@ class Corruptor:
         return self.port
 
     def __exit__(self, *_):
-        self.listener.shutdown(socket.SHUT_RDWR)  # wakes accept(); close() would not, and its number may be reused
+        self.listener.shutdown(socket.SHUT_RDWR)  # wakes the thread in accept(), which close() does not
         self.acceptor.join()
         self.listener.close()
 
@@ -149,7 +149,7 @@ class Measures(Atb):
 
     def test_time_bounds_a_measurement_too(self):
         address = self.server().address
-        for seconds in (0.2, 2, 20):  # on a busy host no call may end in a short measurement
+        for seconds in (0.2, 2, 20):  # on a busy host, a short measurement can have no answer
             done = run("throughput", address, "--seconds", seconds, "--warm-up", 0.1, "--json")
             if done.returncode == DONE:
                 break
@@ -191,13 +191,13 @@ class ThroughHatrpcds(Atb):
                     found = self.measured(words[0], way.address, *words[1:], "--iterations", 30,
                                           "--seconds", 0, "--warm-up", 0)
                     made = sum(line["calls"] for line in found["results"])
-                    # Each client makes one call before it begins to measure.
+                    # The daemons have also counted one call that each client makes before its measurement.
                     calls += made + (len(found["results"]) if words[0] == "latency" else clients)
                     self.assertEqual(made, 30 * (2 if words[0] == "latency" else clients))
                 counts = +way.calls_by_protocol()
                 self.assertEqual(counts.total(), calls)
                 self.assertGreater(counts["direct_write_imm"], 0, counts)
-                # With 16 clients on fewer cores, the plan for large throughput calls is rfp.
+                # The plan for large throughput calls is rfp if the 16 clients have fewer than 16 cores.
                 self.assertLessEqual(set(counts), {"direct_write_imm", "rfp", "tcp"})
 
     def test_hints_can_change_between_measurements(self):
@@ -283,5 +283,5 @@ class Fails(Atb):
 
 
 if __name__ == "__main__":
-    os.environ.setdefault("HATRPC_SPIN_US", "50")  # spins little: other tests need the cores too
+    os.environ.setdefault("HATRPC_SPIN_US", "50")  # a short spin, because other tests need the cores too
     unittest.main(argv=sys.argv[:1])

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// bench/atb/caller.h: one client: makes calls on its connection and checks each answer.
+// bench/atb/caller.h: one client of the ATB benchmarks: makes calls on one connection and checks
+// each answer.
 //
-// The connection is framed binary and carries one call at a time. The first 8 bytes of a payload
-// (fewer if it is shorter) are the call's number, so that the check also detects the answer of
-// another call.
+// The connection is framed binary and carries one call at a time. The first 8 bytes of a request's
+// payload are the call's number (fewer bytes if the payload is shorter), so that the check also
+// detects the answer to another call.
 //
-// Thread   one.
+// Thread   Only one thread may use a Caller.
 #pragma once
 
 #include <chrono>
@@ -27,13 +28,13 @@ class AtbClient;
 
 class Caller {
  public:
-  // Connects a client. `number` must differ between clients.
+  // Connects a client. Each client must have a different `number`.
   static Outcome<std::unique_ptr<Caller>> connect(const Options& options, uint32_t number);
   ~Caller();
 
   struct Times {
     Clock::time_point begun;
-    Clock::time_point ended;  // when the answer arrived; the check is not included
+    Clock::time_point ended;  // when the answer arrived, before its check
   };
   Outcome<Times> call(Function function, const Sizes& sizes);
 

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// bench/atb/checksum.h: one checksum of a call's two payloads, which both sides compute.
+// bench/atb/checksum.h: the checksum of a call's request and answer payloads, which the client and
+// the server both compute.
 //
-// The server uses the request as it received it, and the client the answer as it received it, so a
-// byte that changes in either direction makes the two checksums differ. The cost grows with the
-// payloads' size, like the work of a handler (HatRPC, SC'21, 5.3).
+// The server uses the request that it received, and the client uses the answer that it received. If
+// a byte changes on the way, the two checksums differ. The time to compute the checksum grows with
+// the payloads' size, like the work of a real handler (HatRPC, SC'21, 5.3).
 #pragma once
 
 #include <cstdint>

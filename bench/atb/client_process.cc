@@ -77,8 +77,8 @@ class Client {
   Function function_{};
 };
 
-// Reports only the first failure. Other threads that fail wait for the lock until the process
-// exits.
+// Writes the failure to the slot and exits. If several threads fail, only the first thread writes
+// its failure; the other threads wait for the lock until the process exits.
 [[noreturn]] void end_process(const Failure& failure, Slot& slot) {
   static std::mutex first;
   first.lock();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// bench/atb/client_process.h: runs one process's client threads until the end of the measurement.
+// bench/atb/client_process.h: runs the client threads of one process until the measurement ends.
 //
-// Thread   the process's first thread. If a client fails, the process exits: see `Slot`.
+// If a client fails, the process writes an error message to its Slot and exits.
 #pragma once
 
 #include <functional>
@@ -17,15 +17,15 @@ struct Load {
   uint32_t latency_percent = 100;
 };
 
-// Memory shared with the parent process, which reads it after this process has ended.
+// Shared memory with a process's results. The parent process reads it after the process has ended.
 struct Slot {
-  char failure[1024] = {};  // error message; the exit status is the process's
+  char failure[1024] = {};  // error message; its exit status is that of the process
   Measured measured;
 };
 
-// Connects options.threads clients, the first with number `first_client`, and waits until each has
-// got one answer. Then calls `wait_for_begin`, which returns the start of the warm-up. Returns when
-// all clients have ended.
+// Connects options.threads clients, with numbers from `first_client` on, and waits until each
+// client has one answer. Then calls `wait_for_begin`, which must return the time at which the
+// warm-up begins. Returns after all clients have ended.
 void run_clients(const Load& load, uint32_t first_client,
                  const std::function<Clock::time_point()>& wait_for_begin, Slot& slot);
 

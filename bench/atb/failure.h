@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// bench/atb/failure.h: the reason for which atb ends: an exit status and a message.
+// bench/atb/failure.h: an error of the program atb: an exit status and a message.
 #pragma once
 
 #include <expected>
@@ -9,7 +9,7 @@ namespace hat::atb {
 
 enum class Exit : int {
   kDone = 0,
-  kCannotMeasure = 1,  // no connection, no answer, a server's error
+  kCannotMeasure = 1,  // no connection, no answer, or an error of the server
   kUsage = 2,
   kWrongAnswer = 3,  // the answer's checksum or size is wrong
 };

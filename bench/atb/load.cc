@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bench/atb/load.h"
+#include "base/descriptor.h"
 
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -20,15 +21,21 @@ namespace {
 
 std::string system_error(const std::string& what) { return what + ": " + std::strerror(errno); }
 
-// A child process and its two pipes. On one it writes a byte when it is ready; from the other it
-// reads the time at which to begin.
+bool make_pipe(Descriptor& reads, Descriptor& writes) {
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC) != 0) return false;
+  reads = Descriptor(ends[0]);
+  writes = Descriptor(ends[1]);
+  return true;
+}
+
+// A child process and two pipes. The child writes a byte to the first pipe when it is ready, and
+// reads the time at which it must begin from the second pipe.
 class Child {
  public:
   Child(const Child&) = delete;
   Child(Child&& other) noexcept { swap(other); }
   ~Child() {
-    if (ready_ >= 0) close(ready_);
-    if (begin_ >= 0) close(begin_);
     if (pid_ > 0) {
       kill(pid_, SIGKILL);
       waitpid(pid_, nullptr, 0);
@@ -38,19 +45,19 @@ class Child {
 
   static Outcome<Child> fork(const Load& load, uint32_t first_client);
 
-  // Waits until all clients of the child have got one answer. Returns false if the child has ended.
+  // Waits until each client of the child has one answer. Returns false if the child has ended.
   bool wait_ready() {
     char byte;
-    return read(ready_, &byte, 1) == 1;
+    return read(ready_.get(), &byte, 1) == 1;
   }
   void begin(Clock::time_point when) {
-    // If the child has ended, the write fails, and wait() reports the failure.
-    [[maybe_unused]] const auto written = write(begin_, &when, sizeof(when));
+    // Ignore a failed write: it fails only if the child has ended, which wait() will report.
+    [[maybe_unused]] const auto written = write(begin_.get(), &when, sizeof(when));
   }
   // Waits until the child has ended.
   Outcome<Measured> wait();
   bool is(pid_t pid) const { return pid_ == pid; }
-  // Returns the child's result. Call it after waitpid() has returned the child and `status`.
+  // Returns the child's results or failure. `status` must be the child's status from waitpid().
   Outcome<Measured> ended(int status);
 
  private:
@@ -65,8 +72,8 @@ class Child {
                                     Slot& slot);
 
   pid_t pid_ = -1;
-  int ready_ = -1;
-  int begin_ = -1;
+  Descriptor ready_;
+  Descriptor begin_;
   Slot* slot_ = nullptr;
 };
 
@@ -76,21 +83,18 @@ Outcome<Child> Child::fork(const Load& load, uint32_t first_client) {
       mmap(nullptr, sizeof(Slot), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) return std::unexpected(Failure{.message = system_error("mmap")});
   child.slot_ = new (memory) Slot;
-  int ready[2] = {-1, -1};
-  int begin[2] = {-1, -1};
-  const bool piped = pipe2(ready, O_CLOEXEC) == 0 && pipe2(begin, O_CLOEXEC) == 0;
+  Descriptor ready;  // the child's ends
+  Descriptor begin;
+  const bool piped = make_pipe(child.ready_, ready) && make_pipe(begin, child.begin_);
   child.pid_ = piped ? ::fork() : -1;
   if (child.pid_ == 0) {
-    close(ready[0]);
-    close(begin[1]);
-    be_child(load, first_client, ready[1], begin[0], *child.slot_);
+    child.ready_ = Descriptor();
+    child.begin_ = Descriptor();
+    be_child(load, first_client, ready.get(), begin.get(), *child.slot_);
   }
-  auto failure = Failure{.message = system_error("cannot create a client process")};
-  close(ready[1]);
-  close(begin[0]);
-  child.ready_ = ready[0];
-  child.begin_ = begin[1];
-  if (child.pid_ < 0) return std::unexpected(std::move(failure));
+  if (child.pid_ < 0) {
+    return std::unexpected(Failure{.message = system_error("cannot create a client process")});
+  }
   return child;
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// bench/atb/load.h: runs a load of several client processes that start together.
+// bench/atb/load.h: runs a load: several client processes that begin to measure at the same time.
 #pragma once
 
 #include "bench/atb/client_process.h"
@@ -8,12 +8,13 @@ namespace hat::atb {
 
 struct LoadResult {
   Measured measured;
-  double seconds = 0;  // measured time
+  double seconds = 0;  // how long the measurement took
 };
 
-// Forks options.processes processes, so the calling process must have only one thread. Returns
-// after all of them have ended. If one fails, kills the others and returns its failure. Returns
-// kCannotMeasure if no call ended in the measured time.
+// Forks options.processes client processes, and returns their summed results after all of them have
+// ended. If a process fails, kills the other processes and returns the failure. Returns the failure
+// kCannotMeasure if no call ended in the measured time. The calling process must have only one
+// thread, because it forks.
 Outcome<LoadResult> run_load(const Load& load);
 
 }  // namespace hat::atb

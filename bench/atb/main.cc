@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// bench/atb/main.cc: the Apache Thrift Benchmarks: runs the server or a measurement.
+// bench/atb/main.cc: the program atb (Apache Thrift Benchmarks): runs the server or a measurement.
 #include <cstdio>
 #include <string>
 #include <vector>
@@ -15,7 +15,7 @@ int complain(const std::string& message, Exit exit) {
   return static_cast<int>(exit);
 }
 
-// Returns the loads that a command measures, one after the other.
+// Returns the loads that a command measures, in this order.
 std::vector<Load> loads_of(const Options& options) {
   std::vector<Load> loads;
   if (options.command == Command::kLatency) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// bench/atb/measured.h: the results of clients, as plain bytes for memory that processes share.
+// bench/atb/measured.h: the results of clients, as plain data that can be in shared memory.
 #pragma once
 
 #include <algorithm>
@@ -12,7 +12,7 @@
 
 namespace hat::atb {
 
-// The calls of one function that bench/account.h counts.
+// The results of one function. bench/account.h describes which calls count.
 struct OfFunction {
   uint64_t ended = 0;
   TimeHistogram times;
@@ -26,7 +26,7 @@ struct OfFunction {
 struct Measured {
   std::array<OfFunction, kFunctions> functions;
   bench::Account account;     // both functions
-  Clock::time_point until{};  // end of the last client's measurement
+  Clock::time_point until{};  // when the last client's measurement ended
 
   void add(const Measured& other) {
     for (size_t i = 0; i < kFunctions; ++i) functions[i].add(other.functions[i]);

@@ -83,7 +83,7 @@ struct CommandRow {
   std::string_view example;
 };
 
-// The order is that of Command.
+// The commands, in the order of the enum Command.
 constexpr std::array kCommands = {
     CommandRow{"server",
                "serves the other commands; prints `listening on ADDRESS` when it is ready",
@@ -189,7 +189,7 @@ Result<Options> parse_options(const std::vector<std::string>& arguments) {
     return options;
   }
   Options options = of_commands[static_cast<size_t>(chosen - kCommands.begin())];
-  if (options.command == Command::kThroughput) {  // --size is the size of both
+  if (options.command == Command::kThroughput) {  // --size sets the size of request and answer
     options.throughput.answer_bytes = options.throughput.request_bytes;
   }
   HAT_TRY(options.address, address_of(addresses[0]));

@@ -14,7 +14,7 @@ namespace hat::atb {
 
 enum class Command : uint8_t { kServer, kLatency, kThroughput, kMix };
 
-// The largest payload. libthrift's default limit for a frame is 16,384,000 bytes.
+// The largest payload. Its frame is below libthrift's default limit of 16,384,000 bytes.
 inline constexpr uint32_t kPayloadBytesMax = 8u << 20;
 
 struct Sizes {
@@ -24,7 +24,7 @@ struct Sizes {
 
 struct Options {
   Command command{};
-  Address address;  // the server's address; server: the address to listen at
+  Address address;  // the server's address; for the command server: the address to listen at
 
   uint32_t clients_max = 1024;  // server: concurrent connections
 
@@ -32,16 +32,16 @@ struct Options {
   uint32_t max_bytes = 512u << 10;
   uint32_t factor = 2;
 
-  Sizes latency;  // mix: sizes of each function; throughput uses only `throughput`
-  Sizes throughput;
-  uint32_t latency_percent = 50;  // mix
+  Sizes latency;                  // mix: payload sizes of the function latency
+  Sizes throughput;               // mix, throughput: payload sizes of the function throughput
+  uint32_t latency_percent = 50;  // mix: the share of calls of the function latency
   uint32_t threads = 1;           // throughput, mix: per process
   uint32_t processes = 1;
 
-  uint64_t iterations = 0;  // maximum calls per client; 0: no limit
+  uint64_t iterations = 0;  // maximum number of calls per client; 0: no limit
   double seconds = 0;       // maximum time of a measurement; 0: no limit
   double warm_up = 0.5;     // seconds before the measurement
-  uint32_t timeout = 30;    // seconds for an answer
+  uint32_t timeout = 30;    // seconds to wait for an answer
   bool json = false;
 
   Action action = Action::kRun;
@@ -51,7 +51,8 @@ struct Options {
 // Parses the arguments after the program's name.
 Result<Options> parse_options(const std::vector<std::string>& arguments);
 
-// Returns the payload sizes of `latency`: min, then each `factor` times the previous one, and max.
+// Returns the payload sizes of the command latency: min_bytes, then each size `factor` times the
+// size before it, and at the end max_bytes.
 std::vector<uint32_t> payload_sizes(const Options& options);
 
 }  // namespace hat::atb

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""bench/atb/peers.py: what the experiments with ATB share: the peers, the hints of each, and one measurement."""
+"""bench/atb/peers.py: code of all experiments with ATB: the peers (set-ups), their hints, and one measurement."""
 
 import contextlib
 import json
@@ -14,15 +14,15 @@ SERVICE, FUNCTION = "hatrpcd, service hints", "hatrpcd, function hints"
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PAPERS = "hybrid_eager_rndv,direct_write_send,direct_write_imm,rfp"  # the protocols in the paper's figures
 
-# The most that Thrift adds to a payload: the hint payload_size is the size of the whole message.
+# The most bytes that Thrift adds to a payload. The hint payload_size is the size of the whole message.
 OVERHEAD_BYTES = 128
 
-WARM_UP = 0.3  # seconds before each measurement; atb itself makes the warm-up
-# If all clients' payloads together have this size or more, each client gets an answer about once a second: such a
-# measurement takes twice as long.
+WARM_UP = 0.3  # seconds before each measurement, for the option --warm-up of atb
+# If the payloads of all clients together have this size or more, a client gets about one answer per second. Then a
+# measurement takes twice the time.
 LONG_BYTES = 32 << 20
 
-# 512 clients connect at the same time to a server that accepts with one thread, on few cores.
+# The time-out is long, because 512 clients connect at the same time to a server that accepts with one thread.
 LIMITS = {"limits": {"connect_timeout": "20s"}}
 
 LOCAL = experiment.Option(
@@ -48,7 +48,7 @@ MEASURES = (*ways.CODE, "bench/account.h", "bench/atb")
 
 
 def account(found, prefix=""):
-    """Picks what atb printed about all clients of its one load."""
+    """Returns the rate and the values of bench/tool/clock.py from atb's output, which must have one load."""
     [load] = found["loads"]
     return {f"{prefix}calls_per_s": load["calls_per_s"], **clock.values(load, prefix)}
 
@@ -81,7 +81,7 @@ def forcing(protocol):
 
 
 def hints(payload_bytes, clients):
-    """Returns the hints of ATB's service at a point, which are the same for all hatrpcd peers."""
+    """Returns the hints that ATB's service has for all hatrpcd peers, with this payload size and number of clients."""
     return {"payload_size": payload_bytes + OVERHEAD_BYTES, "concurrency": clients}
 
 
@@ -103,7 +103,7 @@ def protocol_of(peer):
 
 
 class Atb:
-    """The setup of an experiment: measure() runs an atb command, and adds the processor time that its calls took."""
+    """The setup of an experiment: measure() runs an atb command, and adds the processor time of its calls."""
 
     def __init__(self, site, peers, goal, command, values):
         self.site, self.peers, self.goal = site, peers, goal
@@ -136,7 +136,7 @@ class Atb:
         return values
 
     def open_lanes(self, way, words):
-        """Makes calls until the lanes are up: after a change of hints the first calls use TCP."""
+        """Makes calls until the lanes are up, because the first calls after a change of hints use TCP."""
         alone = ["--processes", 1, "--threads", 1] if words[0] != "latency" else []
         self.run(way, [*words, *alone], ["--iterations", 50, "--seconds", 0, "--warm-up", 0], 1)
 

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bench/atb/report.h"
 
-#include <cmath>
 #include <cstdarg>
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
-#include "config/hint_values.h"
+#include "base/quantities.h"
+#include "base/rounded.h"
+#include "bench/account_json.h"
 
 namespace hat::atb {
 namespace {
@@ -23,9 +24,6 @@ double megabytes_per_s(const Line& line) {
   return calls_per_s(line) * bytes / 1e6;
 }
 
-double tenths(double value) { return std::round(value * 10) / 10; }
-double thousandths(double value) { return std::round(value * 1000) / 1000; }
-
 [[gnu::format(printf, 1, 2)]] std::string text(const char* format, ...) {
   char buffer[256];
   va_list values;
@@ -35,7 +33,7 @@ double thousandths(double value) { return std::round(value * 1000) / 1000; }
   return buffer;
 }
 
-// Returns three digits and a unit: 49.2 µs, 1.75 ms, 12.0 s.
+// Returns a time as three digits and a unit, such as 49.2 µs, 1.75 ms or 12.0 s.
 std::string time_text(double ns) {
   const char* unit = "µs";
   double value = ns / 1e3;
@@ -52,14 +50,14 @@ std::string to_json(const Report& report) {
   nlohmann::ordered_json lines = nlohmann::ordered_json::array();
   for (const Line& line : report.lines) {
     const TimeHistogram& times = line.measured.times;
-    const auto us = [](double ns) { return std::round(ns) / 1e3; };
+    const auto us = [](double ns) { return rounded(ns / 1e3, 3); };
     lines.push_back({{"function", kFunctionNames[static_cast<size_t>(line.function)]},
                      {"request_bytes", line.sizes.request_bytes},
                      {"answer_bytes", line.sizes.answer_bytes},
                      {"calls", line.measured.ended},
                      {"seconds", line.seconds},
-                     {"calls_per_s", tenths(calls_per_s(line))},
-                     {"megabytes_per_s", tenths(megabytes_per_s(line))},
+                     {"calls_per_s", rounded(calls_per_s(line), 1)},
+                     {"megabytes_per_s", rounded(megabytes_per_s(line), 1)},
                      {"average_us", us(times.mean_ns())},
                      {"p50_us", us(times.quantile_ns(0.5))},
                      {"p99_us", us(times.quantile_ns(0.99))},
@@ -68,12 +66,8 @@ std::string to_json(const Report& report) {
   }
   nlohmann::ordered_json loads = nlohmann::ordered_json::array();
   for (const auto& [account, seconds] : report.loads) {
-    loads.push_back({{"calls_per_s", tenths(static_cast<double>(account.ended) / seconds)},
-                     {"mean_us", thousandths(account.mean_us())},
-                     {"think_us", thousandths(account.think_us())},
-                     {"fewest", account.fewest},
-                     {"most", account.most},
-                     {"cut_off", account.cut_off}});
+    loads.push_back({{"calls_per_s", rounded(static_cast<double>(account.ended) / seconds, 1)}});
+    loads.back().update(bench::account_json(account));
   }
   const nlohmann::ordered_json whole = {
       {"benchmark", kCommandNames[static_cast<size_t>(report.options.command)]},
@@ -93,8 +87,8 @@ std::string to_table(const Report& report) {
   for (const Line& line : report.lines) {
     const TimeHistogram& times = line.measured.times;
     table += text("%-10s %8s %7s %8llu %8.0f %7.1f", kFunctionNames[size_t(line.function)],
-                  bytes_text(line.sizes.request_bytes).c_str(),
-                  bytes_text(line.sizes.answer_bytes).c_str(),
+                  exact_size_text(line.sizes.request_bytes).c_str(),
+                  exact_size_text(line.sizes.answer_bytes).c_str(),
                   static_cast<unsigned long long>(line.measured.ended), calls_per_s(line),
                   megabytes_per_s(line));
     for (const double ns : {times.mean_ns(), times.quantile_ns(0.5), times.quantile_ns(0.99),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// bench/atb/report.h: formats the results as JSON or as a table.
+// bench/atb/report.h: formats the results of a measurement as JSON or as a table.
 #pragma once
 
 #include <string>
@@ -17,7 +17,7 @@ struct Line {
   OfFunction measured;
 };
 
-// The results of all clients of one load, for both functions.
+// The results of all clients of one load, with the calls of all functions.
 struct LoadLine {
   bench::Account account;
   double seconds = 0;

@@ -20,8 +20,8 @@ namespace {
 
 namespace thrift = apache::thrift;
 
-// An answer repeats this pattern. Its length, 4093, does not divide the size of a slot, a page or a
-// piece of a message, so a piece at a wrong position changes the checksum.
+// Returns the bytes that are repeated in each answer. Their number is the prime 4093, so that a
+// part of an answer that arrives at a wrong position changes the checksum.
 const std::string& pattern() {
   static const std::string bytes = [] {
     std::string made(4093, '\0');
@@ -61,9 +61,7 @@ class TellListening final : public thrift::server::TServerEventHandler {
       : address_(std::move(address)), socket_(std::move(socket)) {}
 
   void preServe() override {
-    if (address_.kind == Address::Kind::kTcp) {
-      address_.port = static_cast<uint16_t>(socket_->getPort());
-    }
+    if (!address_.is_path()) address_.port = static_cast<uint16_t>(socket_->getPort());
     std::printf("listening on %s\n", to_string(address_).c_str());
     std::fflush(stdout);
   }
@@ -73,7 +71,7 @@ class TellListening final : public thrift::server::TServerEventHandler {
   std::shared_ptr<thrift::transport::TServerSocket> socket_;
 };
 
-// Waits for a signal and exits. The server has no state to save, so no thread needs to be joined.
+// Waits for one of the signals `ends`, removes the socket file `path` (empty: none), and exits.
 [[noreturn]] void end_when_told(const sigset_t& ends, const std::string& path) {
   int signal = 0;
   sigwait(&ends, &signal);

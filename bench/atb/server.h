@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// bench/atb/server.h: runs the server of all ATB benchmarks.
+// bench/atb/server.h: runs the Thrift server of all ATB benchmarks.
 //
-// The server has one thread per connection. The kernel divides the cores among the threads whose
-// clients wait, so it serves even 512 clients on two cores equally. Unlike TNonblockingServer, this
-// server also accepts rings.
+// The server has one thread per connection, so that the kernel divides the cores equally among the
+// clients, even among 512 clients on two cores. It also accepts connections over rings, which
+// libthrift's TNonblockingServer cannot.
 #pragma once
 
 #include "base/result.h"

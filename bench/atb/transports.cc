@@ -33,10 +33,14 @@ class Framing final : public TTransportFactory {
 };
 
 std::shared_ptr<TSocket> client_socket(const Address& address) {
-  if (address.kind == Address::Kind::kShm) {
-    return std::make_shared<hatrpc::TShmSocket>(address.path);
+  switch (address.kind) {
+    case Address::Kind::kShm:
+      return std::make_shared<hatrpc::TShmSocket>(address.path);
+    case Address::Kind::kUnix:
+      return std::make_shared<TSocket>(address.path);
+    case Address::Kind::kTcp:
+      break;
   }
-  if (address.kind == Address::Kind::kUnix) return std::make_shared<TSocket>(address.path);
   return std::make_shared<TSocket>(address.host, address.port);
 }
 
@@ -52,10 +56,14 @@ std::shared_ptr<TFramedTransport> client_transport(const Address& address, uint3
 }
 
 std::shared_ptr<TServerSocket> server_socket(const Address& address) {
-  if (address.kind == Address::Kind::kShm) {
-    return std::make_shared<hatrpc::TShmServerSocket>(address.path);
+  switch (address.kind) {
+    case Address::Kind::kShm:
+      return std::make_shared<hatrpc::TShmServerSocket>(address.path);
+    case Address::Kind::kUnix:
+      return std::make_shared<TServerSocket>(address.path);
+    case Address::Kind::kTcp:
+      break;
   }
-  if (address.kind == Address::Kind::kUnix) return std::make_shared<TServerSocket>(address.path);
   return std::make_shared<TServerSocket>(address.host, address.port);
 }
 

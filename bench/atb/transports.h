@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// bench/atb/transports.h: creates libthrift's framed transports for an address: TCP, unix or rings.
+// bench/atb/transports.h: creates framed Thrift transports over TCP, unix sockets or rings.
 //
-// libthrift's framed transport adds up all bytes that it reads against the limit of one message,
-// and ends a connection after 100 MiB. These transports count each message separately.
+// These transports apply libthrift's limit of a message (100 MiB) to each message. libthrift's own
+// framed transport applies it to the sum of all messages, and so ends a connection after 100 MiB.
 #pragma once
 
 #include <thrift/transport/TBufferTransports.h>
@@ -14,7 +14,8 @@
 
 namespace hat::atb {
 
-// Returns a transport that is not open yet. Its reads and writes fail after `timeout_s`.
+// Returns a client's transport, which is not open yet. Its reads and writes fail after `timeout_s`
+// seconds.
 std::shared_ptr<apache::thrift::transport::TFramedTransport> client_transport(
     const Address& address, uint32_t timeout_s);
 

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// bench/dds/attentiveness.cc: measures pushes while the owner computes between two polls for calls,
-// as in Figure 6 of RDMA vs. RPC (Brock et al.). Calls wait for the owner; one-sided pushes do not.
+// bench/dds/attentiveness.cc: measures pushes to a queue whose owner computes between two polls for
+// calls, as in Figure 6 of RDMA vs. RPC (Brock et al.). Calls must wait for the owner; one-sided
+// pushes need not.
 #include <algorithm>
 #include <cstdio>
+#include <nlohmann/json.hpp>
 #include <numeric>
 #include <random>
 #include <thread>
 
+#include "base/rounded.h"
 #include "bench/dds/plan.h"
 #include "bench/dds/value.h"
 
@@ -22,7 +25,7 @@ void compute(double us) {
   }
 }
 
-// A thread that answers the calls of an owner whose own thread only computes.
+// A second thread of the owner, which answers calls while the owner's first thread computes.
 struct ProgressThread {
   std::thread thread;
   std::atomic<bool> stops = false;
@@ -41,9 +44,8 @@ constexpr Way kWays[] = {
     {"push.c_w", false, false, Level::kWrite},
 };
 
-// Pushes values, with a pause before each push that is as long as the owner's computing, plus or
-// minus half. The pushes thus arrive at any moment of the computing, like those of peers that
-// compute as well.
+// Pushes values, and pauses before each push for 0.5 to 1.5 times `compute_us`. So the pushes
+// arrive at random moments of the owner's computing.
 template <class Push>
 Result<void> push_all(ClientSide& side, const Settings& settings, double compute_us,
                       const Push& push) {
@@ -78,8 +80,8 @@ void add_way(Plan& plan, const Way& way, double compute_us) {
   step.turn = [&plan, way, compute_us, progress,
                handler = engine::CallHandler()](OwnerSide& side) mutable {
     if (!handler) handler = plan.stores[side.index]->handler();
-    // The thread starts only now, since until now the owner's own thread polls the target, and only
-    // one thread may do so.
+    // Start the progress thread here and not earlier, because only one thread may poll the target,
+    // and the owner's first thread has polled it before this step.
     if (way.progress_thread && !progress->thread.joinable()) {
       progress->thread = std::thread([progress, handler, &target = side.target] {
         while (!progress->stops) target.poll(handler);
@@ -102,7 +104,7 @@ void add_way(Plan& plan, const Way& way, double compute_us) {
   step.check = [&plan, shape, way, all, progress](OwnerSide& side) -> Result<void> {
     progress->stops = true;
     if (progress->thread.joinable()) progress->thread.join();
-    if (side.index != 0) return {};  // all clients push to the first owner
+    if (side.index != 0) return {};  // all clients push to owner 0, so others have no values
     LocalQueue remote(side.target.memory(), shape);
     remote.settle(way.level);
     const LocalQueue& queue = way.by_call ? plan.stores[side.index]->queue() : remote;
@@ -114,37 +116,50 @@ void add_way(Plan& plan, const Way& way, double compute_us) {
   plan.steps.push_back(std::move(step));
 }
 
-void print(const Settings& settings, const std::vector<Found>& found,
-           const std::vector<double>& compute_us) {
-  double attentive_us = 0;  // time of a call if the owner does not compute
-  if (settings.json) {
-    std::printf(
-        "{\"measurement\": \"attentiveness\", \"fabric\": \"%s\", \"clients\": %u, "
-        "\"operations\": %u, \"rows\": [",
-        settings.team.fabric.c_str(), settings.team.clients, settings.operations);
-  } else {
-    std::printf("%-26s %12s %10s %10s %10s\n", "PUSH", "OWNER BUSY", "MEDIAN", "MEAN", "PREDICTED");
-  }
+// Returns the predicted time of each push, by the model from the time of a call if the owner does
+// not compute; 0 if the model does not predict it.
+std::vector<double> predictions(const std::vector<Found>& found,
+                                const std::vector<double>& compute_us) {
+  std::vector<double> predicted(found.size());
+  double attentive_us = 0;
   for (size_t i = 0; i < found.size(); ++i) {
-    const Finding& finding = found[i].finding;
-    const bool waits = found[i].name == kWays[0].name;
-    if (waits && compute_us[i] == 0) attentive_us = finding.us;
-    const double predicted =
-        waits && attentive_us != 0 ? attentive_call_us(attentive_us, compute_us[i]) : 0;
-    if (settings.json) {
-      std::printf("%s{\"name\": \"%s\", \"compute_us\": %g, \"us\": %.4f, \"mean_us\": %.4f",
-                  i == 0 ? "" : ", ", found[i].name.c_str(), compute_us[i], finding.us,
-                  finding.mean_us);
-      if (predicted != 0) std::printf(", \"predicted_us\": %.4f", predicted);
-      std::printf("}");
-    } else {
-      std::printf("%-26s %9g µs %7.3f µs %7.3f µs", found[i].name.c_str(), compute_us[i],
-                  finding.us, finding.mean_us);
-      if (predicted != 0) std::printf(" %7.3f µs", predicted);
-      std::printf("\n");
-    }
+    if (found[i].name != kWays[0].name) continue;
+    if (compute_us[i] == 0) attentive_us = found[i].finding.us;
+    if (attentive_us != 0) predicted[i] = attentive_call_us(attentive_us, compute_us[i]);
   }
-  if (settings.json) std::printf("]}\n");
+  return predicted;
+}
+
+void print_json(const Settings& settings, const std::vector<Found>& found,
+                const std::vector<double>& compute_us) {
+  const std::vector<double> predicted = predictions(found, compute_us);
+  auto rows = nlohmann::ordered_json::array();
+  for (size_t i = 0; i < found.size(); ++i) {
+    const auto& [name, finding] = found[i];
+    rows.push_back({{"name", name},
+                    {"compute_us", compute_us[i]},
+                    {"us", rounded(finding.us, 4)},
+                    {"mean_us", rounded(finding.mean_us, 4)}});
+    if (predicted[i] != 0) rows.back()["predicted_us"] = rounded(predicted[i], 4);
+  }
+  const nlohmann::ordered_json all = {{"measurement", "attentiveness"},
+                                      {"fabric", settings.team.fabric},
+                                      {"clients", settings.team.clients},
+                                      {"operations", settings.operations},
+                                      {"rows", std::move(rows)}};
+  std::puts(all.dump().c_str());
+}
+
+void print_table(const std::vector<Found>& found, const std::vector<double>& compute_us) {
+  const std::vector<double> predicted = predictions(found, compute_us);
+  std::printf("%-26s %12s %10s %10s %10s\n", "PUSH", "OWNER BUSY", "MEDIAN", "MEAN", "PREDICTED");
+  for (size_t i = 0; i < found.size(); ++i) {
+    const auto& [name, finding] = found[i];
+    std::printf("%-26s %9g µs %7.3f µs %7.3f µs", name.c_str(), compute_us[i], finding.us,
+                finding.mean_us);
+    if (predicted[i] != 0) std::printf(" %7.3f µs", predicted[i]);
+    std::printf("\n");
+  }
 }
 
 }  // namespace
@@ -169,7 +184,11 @@ int run_attentiveness(const Settings& settings) {
     std::fprintf(stderr, "dds: attentiveness: %s\n", found.error().message.c_str());
     return 1;
   }
-  print(plan.settings, *found, compute_us);
+  if (plan.settings.json) {
+    print_json(plan.settings, *found, compute_us);
+  } else {
+    print_table(*found, compute_us);
+  }
   return 0;
 }
 

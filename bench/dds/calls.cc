@@ -23,8 +23,8 @@ struct ReplyHead {
 };
 static_assert(sizeof(ReplyHead) == 8);
 
-// Calls the owner. The request carries `in`. If the reply has a value, the function copies it to
-// `out`.
+// Calls the owner with `head` and the value `in`. If the reply has a value, copies the value to
+// `out`. Returns the outcome that the owner has sent, or kLost if the call failed.
 Outcome call(engine::Initiator& owner, const RequestHead& head, std::span<const std::byte> in,
              std::span<std::byte> out) {
   std::byte* request = owner.request().data();
@@ -81,7 +81,7 @@ Outcome CallQueue::pop(std::span<std::byte> value) {
 }
 
 engine::Initiator& CallTable::owner_of(uint64_t key) const {
-  // Use other bits than those that choose the bucket.
+  // Use the upper bits of the hash, because the lower bits choose the bucket.
   return *owners_[(XXH3_64bits(&key, sizeof key) >> 32) % owners_.size()];
 }
 

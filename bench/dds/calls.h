@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// bench/dds/calls.h: the queue and the table by calls: each operation is one message to the owner,
-// whose handler performs it in the owner's memory and answers.
+// bench/dds/calls.h: a queue and a hash table that clients access by calls. A client sends each
+// operation as a message to the process that owns the memory, and the owner performs the operation
+// and answers.
 //
 //   request   operation 8 B: insert, find, push, pop; key 8 B; value
 //   reply     outcome 8 B; value
@@ -18,8 +19,8 @@
 
 namespace hat::bench {
 
-// The side of the host that owns the queue and the table: they are in its own memory, and only its
-// handler of calls accesses them.
+// The owner's side: the queue and the table are in the owner's memory, and only the owner's handler
+// of calls accesses them.
 class CallStore {
  public:
   CallStore(const QueueShape& queue, const TableShape& table)
@@ -52,7 +53,8 @@ class CallQueue {
   const uint32_t value_bytes_;
 };
 
-// The hash of a key chooses its owner. Each owner has its own table.
+// A client's handle of a hash table that is divided among several owners. The hash of a key decides
+// which owner has the key.
 class CallTable {
  public:
   CallTable(std::vector<engine::Initiator*> owners, uint32_t value_bytes)

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// bench/dds/compare.cc: `dds components`, `dds queue`, `dds hash`: compares measured times with the
-// model's predictions.
+// bench/dds/compare.cc: the commands `dds components`, `dds queue` and `dds hash`: compare measured
+// times with the predictions of the cost model.
 #include <bit>
 #include <cstdio>
+#include <nlohmann/json.hpp>
 
+#include "base/rounded.h"
 #include "bench/dds/plan.h"
 
 namespace hat::bench {
@@ -30,40 +32,42 @@ double each(uint64_t count, const Finding& finding) {
 
 void print_json(const char* what, const Plan& plan, const std::vector<Found>& found) {
   const TeamOptions& team = plan.settings.team;
-  std::printf(
-      "{\"measurement\": \"%s\", \"fabric\": \"%s\", \"owners\": %u, \"clients\": %u, "
-      "\"operations\": %u, \"value_bytes\": %u, \"transfer_bytes\": %u, \"components\": {",
-      what, team.fabric.c_str(), team.owners, team.clients, plan.settings.operations,
-      plan.settings.value_bytes, plan.transfer_bytes);
   const Components components = components_of(found);
-  const char* comma = "";
-  for (const Found& one : found) {
-    if (find_method(one.name) != nullptr) continue;
-    std::printf("%s\"%s_us\": %.4f", comma, one.name.c_str(), one.finding.us);
-    comma = ", ";
-  }
-  std::printf("}, \"methods\": [");
-  comma = "";
-  for (const Found& one : found) {
-    const Method* method = find_method(one.name);
-    if (method == nullptr) continue;
-    const double predicted = predicted_us(method->formula, components);
-    std::printf("%s{\"name\": \"%s\", \"us\": %.4f, \"mean_us\": %.4f", comma, one.name.c_str(),
-                one.finding.us, one.finding.mean_us);
-    if (!method->terms.empty()) {
-      std::printf(", \"predicted_us\": %.4f, \"ratio\": %.4f", predicted,
-                  one.finding.us / predicted);
+  const auto four_digits = [](double value) { return rounded(value, 4); };
+  auto measured = nlohmann::ordered_json::object();
+  auto methods = nlohmann::ordered_json::array();
+  for (const auto& [name, finding] : found) {
+    const Method* method = find_method(name);
+    if (method == nullptr) {
+      measured[name + "_us"] = four_digits(finding.us);
+      continue;
     }
-    const engine::OperationCounts& counts = one.finding.counts;
-    std::printf(
-        ", \"terms\": \"%s\", \"puts\": %.4f, \"gets\": %.4f, \"compare_swaps\": %.4f, "
-        "\"fetch_adds\": %.4f, \"calls\": %.4f}",
-        std::string(method->terms).c_str(), each(counts.puts, one.finding),
-        each(counts.gets, one.finding), each(counts.compare_swaps, one.finding),
-        each(counts.fetch_adds, one.finding), each(counts.calls, one.finding));
-    comma = ", ";
+    nlohmann::ordered_json& one = methods.emplace_back();
+    one = {
+        {"name", name}, {"us", four_digits(finding.us)}, {"mean_us", four_digits(finding.mean_us)}};
+    if (!method->terms.empty()) {
+      const double predicted = predicted_us(method->formula, components);
+      one["predicted_us"] = four_digits(predicted);
+      one["ratio"] = four_digits(finding.us / predicted);
+    }
+    const engine::OperationCounts& counts = finding.counts;
+    one.update({{"terms", method->terms},
+                {"puts", four_digits(each(counts.puts, finding))},
+                {"gets", four_digits(each(counts.gets, finding))},
+                {"compare_swaps", four_digits(each(counts.compare_swaps, finding))},
+                {"fetch_adds", four_digits(each(counts.fetch_adds, finding))},
+                {"calls", four_digits(each(counts.calls, finding))}});
   }
-  std::printf("]}\n");
+  const nlohmann::ordered_json all = {{"measurement", what},
+                                      {"fabric", team.fabric},
+                                      {"owners", team.owners},
+                                      {"clients", team.clients},
+                                      {"operations", plan.settings.operations},
+                                      {"value_bytes", plan.settings.value_bytes},
+                                      {"transfer_bytes", plan.transfer_bytes},
+                                      {"components", std::move(measured)},
+                                      {"methods", std::move(methods)}};
+  std::puts(all.dump().c_str());
 }
 
 void print_table(const Plan& plan, const std::vector<Found>& found) {
@@ -109,8 +113,8 @@ Plan plan_for(const Settings& settings) {
   plan.queue = {.offset = kStructureAt,
                 .capacity = static_cast<uint32_t>(all),
                 .value_bytes = settings.value_bytes};
-  // At the end, all owners' tables together are half full. In the runs by calls, the hash decides
-  // each owner's share.
+  // Twice as many buckets as keys: after all inserts, the tables of all owners are about half full.
+  // For tables that are accessed by calls, the keys' hashes decide each owner's number of keys.
   plan.table = {.offset = kStructureAt,
                 .buckets = static_cast<uint32_t>(std::bit_ceil(2 * all / settings.team.owners)),
                 .value_bytes = settings.value_bytes};

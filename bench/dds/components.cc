@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// bench/dds/components.cc: measures the component operations with all clients at once: Figure 3.
+// bench/dds/components.cc: measures single RDMA operations while all clients make them at the same
+// time, as in Figure 3 of RDMA vs. RPC (Brock et al.).
 #include <numeric>
 #include <random>
 
@@ -11,7 +12,8 @@ namespace {
 
 using engine::Initiator;
 
-// A random word of a random owner. The steps make one for each operation before the measurement.
+// A random word in the memory of a random owner. The steps choose the targets of all operations
+// before the measurement.
 struct Target {
   Initiator* owner;
   uint64_t offset;
@@ -47,7 +49,7 @@ Result<void> expect(std::string_view what, uint64_t found, uint64_t expected) {
                                         " instead of " + std::to_string(expected));
 }
 
-// Returns a step that repeats one operation on random words.
+// Returns a step in which each client repeats one RDMA operation on random words of random owners.
 template <class Once>
 Step at_random(const Plan& plan, const char* name, const Once& once) {
   const uint64_t operations = plan.settings.operations;
@@ -63,8 +65,7 @@ Step at_random(const Plan& plan, const char* name, const Once& once) {
           }};
 }
 
-// Returns a step that repeats one operation on one word of the first owner, for which all clients
-// contend.
+// Returns a step in which all clients repeat one operation on the same word of the first owner.
 template <class Once>
 Step at_one_word(const Plan& plan, const char* name, const Once& once) {
   const uint64_t operations = plan.settings.operations;
@@ -125,7 +126,7 @@ void add_components(Plan& plan) {
       at_one_word(plan, "fetch_add_one", [](Initiator& owner, uint64_t, uint64_t&) {
         return owner.fetch_add(kOneWordAt, 1).has_value();
       }));
-  // As in the paper, the handler inserts into the owner's own table.
+  // A call inserts a key into the owner's table, as in the paper.
   const uint64_t operations = plan.settings.operations;
   const uint32_t value_bytes = plan.settings.value_bytes;
   plan.steps.push_back(

@@ -74,7 +74,7 @@ Value value_of(uint64_t number) {
   return value;
 }
 
-// Repeats `once` until it returns neither kFull nor kEmpty.
+// Calls `once` again and again while it returns kFull or kEmpty. Returns its first other outcome.
 template <class Try>
 Outcome until_done(const Try& once) {
   for (;;) {
@@ -84,7 +84,8 @@ Outcome until_done(const Try& once) {
   }
 }
 
-// Clients 0 and 1 push, and clients 2 and 3 pop. The values of each pusher must arrive in order.
+// Lets clients 0 and 1 push values, and clients 2 and 3 pop them, and checks that the values of
+// each pusher arrive in order.
 template <class Push, class Pop>
 class PushAndPop {
  public:
@@ -165,7 +166,7 @@ TEST_P(DdsConformance, AQueueOfPhasesHasAllOfEach) {
   std::vector<RemoteQueue> queues;
   for (size_t i = 0; i < 3; ++i) queues.emplace_back(initiator(i), kQueue);
   for (int lap = 0; lap < 3; ++lap) {
-    // Three clients' 6 pushes each exceed the capacity of 16, so some push returns kFull.
+    // Three clients push 6 values each. The capacity is 16, so some pushes return kFull.
     std::atomic<uint32_t> pushed = 0;
     run([&](size_t i) {
       for (int n = 0; n < 6; ++n) {
@@ -218,7 +219,7 @@ TEST_P(DdsConformance, WhoFindsAQueueFullOrEmptyKeepsItsPlace) {
   EXPECT_EQ(number_of(value), 7u);
 }
 
-// A push that is not written yet delays later ones: the ready tickets have no gap.
+// A push with a later ticket must wait until the pushes with earlier tickets are written.
 TEST_P(DdsConformance, APushIsNotShownBeforeThoseThatCameFirst) {
   start(1, 3);
   constexpr uint64_t kTail = 0;
@@ -274,7 +275,8 @@ TEST_P(DdsConformance, AFindWaitsForWhoWritesTheBucket) {
   EXPECT_EQ(writer.fetch_add(0, 0), 2u) << "no reader is left";
 }
 
-// Each client uses keys of its own, and keys that all clients write and read concurrently.
+// Each client uses keys that no other client uses, and keys that all clients write and read
+// concurrently.
 TEST_P(DdsConformance, ATableLosesNothingAndShowsNothingHalfWritten) {
   constexpr size_t kClients = 3;
   constexpr uint64_t kShared = 4;
@@ -292,7 +294,7 @@ TEST_P(DdsConformance, ATableLosesNothingAndShowsNothingHalfWritten) {
     for (uint32_t n = 0; n < operations(); ++n) {
       const uint64_t key = n % kShared;
       ASSERT_EQ(table.insert(key, value_of(n * kClients + i), Level::kReadWrite), Outcome::kDone);
-      // The other client may not have inserted its key yet.
+      // A missing key is right at first, because the other client inserts it at its own time.
       const Outcome found = table.find((n + i) % kShared, value, Level::kReadWrite);
       ASSERT_TRUE(found == Outcome::kDone || (found == Outcome::kMissing && n < kShared));
       if (found == Outcome::kDone) {

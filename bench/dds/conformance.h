@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// bench/dds/conformance.h: tests of what the structures promise, for any fabric. The test of each
-// fabric instantiates the suite:
+// bench/dds/conformance.h: tests of the queue and the hash table that run on any fabric. The test
+// of a fabric instantiates the test suite:
 //
 //   INSTANTIATE_TEST_SUITE_P(Loop, DdsConformance, testing::Values(Ground{…}));
 #pragma once
@@ -32,12 +32,12 @@ class DdsConformance : public testing::TestWithParam<Ground> {
   static constexpr TableShape kTable{.offset = 8192, .buckets = 128, .value_bytes = 32};
 
   ~DdsConformance() override { stop(); }
-  // Creates owners with memory for kQueue and kTable, which answer calls until stop(), and clients
-  // that are connected to all owners.
+  // Creates owners, which have memory for kQueue and kTable and answer calls until stop(). Creates
+  // clients, which are connected to all owners.
   void start(size_t owners, size_t clients);
-  // Stops the owners' threads, so that the test may read the owners' memory.
+  // Stops the owners' threads. After that, the test may read the owners' memory.
   void stop();
-  // Runs `body` for each client in its own thread; returns when all are done.
+  // Calls `body` for each client, each in its own thread, and returns when all calls have returned.
   void run(const std::function<void(size_t client)>& body);
 
   engine::Initiator& initiator(size_t client) { return *clients_[client].to.front(); }

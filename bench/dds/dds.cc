@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// bench/dds/dds.cc: measures distributed data structures, one-sided and by calls, and compares them
-// with a cost model.
+// bench/dds/dds.cc: the program dds: measures a distributed queue and hash table, accessed by
+// one-sided RDMA operations and by calls, and compares the times with a cost model.
 #include <algorithm>
 #include <cstdio>
 #include <ranges>

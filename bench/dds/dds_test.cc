@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// bench/dds/dds_test.cc: checks the cost model's sums, and the structures over shared memory.
+// bench/dds/dds_test.cc: tests the cost model's sums, and the distributed queue and hash table over
+// the loop fabric.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -12,7 +13,7 @@
 namespace hat::bench {
 namespace {
 
-// Components of different magnitudes, so that a sum shows which of them it contains.
+// Each component has a decimal digit of its own, so that a sum shows which components it contains.
 constexpr Components kDistinct{.put = 1,
                                .get = 10,
                                .compare_swap = 100,
@@ -55,7 +56,7 @@ TEST(Model, AddsUpWhatThePaperSays) {
   EXPECT_EQ(find_method("queue.peek"), nullptr);
 }
 
-// The printed terms and the formula agree: each term stands for one component of the formula.
+// A method's printed terms and its formula must agree: each term is one component of the formula.
 TEST(Model, SaysWhatItAddsUp) {
   for (const Method& method : methods()) {
     const Formula& f = method.formula;

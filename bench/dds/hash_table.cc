@@ -99,8 +99,8 @@ RemoteTable::Bucket RemoteTable::insert_shared(const BucketAddress& address, uin
       const bool told = put && address.owner.fetch_add(address.offset, kReady - kWriting);
       return told ? Bucket::kMine : Bucket::kLost;
     }
-    // A writer or readers hold the bucket: try again. The key of a ready bucket never changes, so
-    // the function reads and compares it only once.
+    // A writer or readers hold the bucket, so try again. The key of a ready bucket never changes.
+    // Therefore this loop reads and compares the key only once.
     if (state_of(*before) != kReady || expected == kReady) continue;
     if (!address.owner.get(address.offset + TableShape::kKeyAt, sizeof key)) return Bucket::kLost;
     if (word_at(address.owner.local().data()) != key) return Bucket::kOfAnother;
@@ -117,8 +117,8 @@ RemoteTable::Bucket RemoteTable::find_alone(const BucketAddress& address, uint64
   return take_entry(bucket + TableShape::kKeyAt, key, value);
 }
 
-// The reader count goes up before this function waits for a writer to finish, so the next writer
-// sees the count and waits.
+// Finds a key while other clients write. First increments the bucket's number of readers, and then
+// waits until the bucket's current writer has finished. The next writer sees the number and waits.
 RemoteTable::Bucket RemoteTable::find_shared(const BucketAddress& address, uint64_t key,
                                              std::span<std::byte> value) {
   const auto before = address.owner.fetch_add(address.offset, kReader);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// bench/dds/model.h: the cost model, which predicts the best-case cost of each operation on a
-// distributed structure as a sum of component costs.
+// bench/dds/model.h: a cost model: predicts the best-case time of each operation on a distributed
+// queue or hash table, as the sum of the times of its RDMA operations (components).
 //
-// Source  RDMA vs. RPC (Brock et al.), Tables I to III. Where all clients of the paper's queue
-//         contend for one word, the components are measured on one contended word, too, as the
-//         paper does in section IV ("Single FAD", "Persistent CAS").
+// Source  RDMA vs. RPC (Brock et al.), Tables I to III. If all clients contend for one word, as in
+//         the queue, the component's time is also measured on one contended word. The paper does
+//         this in section IV ("Single FAD", "Persistent CAS").
 #pragma once
 
 #include <cstdint>
@@ -14,26 +14,26 @@
 
 namespace hat::bench {
 
-// The operations that may run concurrently with one operation: the paper's concurrency levels.
+// The paper's concurrency levels: the operations that can run at the same time as an operation.
 enum class Level : uint8_t {
   kReadWrite,  // C_RW: any operation
   kWrite,      // C_W: only pushes or inserts; a barrier before the first pop or find
   kRead,       // C_R: only pops or finds
-  kLocal,      // C_l: none; the owner works alone in its own memory
+  kLocal,      // C_l: no others; the owner works alone in its own memory
 };
 
-// Mean times of the component operations, in microseconds.
+// Mean times of the RDMA operations and calls of which other operations consist, in microseconds.
 struct Components {
-  double put = 0;               // W
-  double get = 0;               // R
+  double put = 0;               // W: RDMA WRITE
+  double get = 0;               // R: RDMA READ
   double compare_swap = 0;      // A_CAS: one attempt, on a word with little contention
   double compare_swap_won = 0;  // A_CAS-P: attempts until one succeeds, on one contended word
-  double fetch_add = 0;         // A_FAO, on a word with little contention
-  double fetch_add_one = 0;     // A_FAO, on one contended word
-  double call = 0;              // AM
+  double fetch_add = 0;         // A_FAO: fetch-and-add, on a word with little contention
+  double fetch_add_one = 0;     // A_FAO: fetch-and-add, on one contended word
+  double call = 0;              // AM: a message to the owner, and its answer
 };
 
-// How often an operation uses each component, in the order of Components.
+// How often an operation on a queue or table uses each component (RDMA operation).
 struct Formula {
   uint8_t put = 0;
   uint8_t get = 0;
@@ -46,19 +46,20 @@ struct Formula {
 
 struct Method {
   std::string_view name;   // "queue.push.c_rw"
-  std::string_view paper;  // its table or figure in the paper; empty: not in the paper
-  std::string_view terms;  // "A_FAO + W + A_CAS-P"; empty: no prediction
+  std::string_view paper;  // the method's table or figure in the paper; empty: not in the paper
+  std::string_view terms;  // the formula as text, "A_FAO + W + A_CAS-P"; empty: no prediction
   Formula formula;
 };
 
 std::span<const Method> methods();
-// Returns nullptr if no method has this name.
+// Returns the method named `name`, or nullptr if there is none.
 const Method* find_method(std::string_view name);
 
 double predicted_us(const Formula& formula, const Components& components);
 
-// Predicts the time of a call to an owner that computes for `compute_us` between two polls. The
-// call arrives at any moment of that time, so it waits for half of it on average.
+// Predicts the time of a call, in microseconds, if the owner computes for `compute_us` between two
+// polls for calls. A call arrives at a random moment, so it waits for half of `compute_us` on
+// average.
 inline double attentive_call_us(double call_us, double compute_us) {
   return call_us + compute_us / 2;
 }

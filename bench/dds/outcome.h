@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// bench/dds/outcome.h: the result of an operation on a distributed structure.
+// bench/dds/outcome.h: the result of an operation on a distributed queue or hash table.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@ enum class Outcome : uint8_t {
   kFull,     // push, insert: no space
   kEmpty,    // pop: no value
   kMissing,  // find: no such key
-  // The fabric failed, or another client held something for so long that this one stopped waiting.
+  // The fabric failed, or the operation has waited too long for another client.
   kLost,
 };
 

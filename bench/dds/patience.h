@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// bench/dds/patience.h: waits for another client by repeated tries.
+// bench/dds/patience.h: limits a loop that waits for another client by trying again and again.
 #pragma once
 
 #include <chrono>
@@ -8,11 +8,11 @@
 
 namespace hat::bench {
 
-// Yields the processor after every 16 tries, since the other client may need it, and gives up after
-// 20 s, since the other client may be dead.
+// Yields the processor after every 16 tries, because the other client can need it. Gives up after
+// 20 s, because the other client can be dead.
 class Patience {
  public:
-  // Returns false if the wait took too long.
+  // Counts a try. Returns false if the caller has waited too long and must give up.
   bool again() {
     constexpr uint32_t kTriesPerYield = 16;
     if (++tries_ % kTriesPerYield != 0) return true;

@@ -7,7 +7,7 @@
 namespace hat::bench {
 namespace {
 
-// Returns the average of the findings that have operations.
+// Returns the average of those findings that have counted operations.
 Finding average(std::span<const Finding> findings) {
   Finding all;
   double count = 0;

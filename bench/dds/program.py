@@ -66,8 +66,8 @@ def points(settings):
     return [{"clients": clients} for clients in settings.clients]
 
 
-# The number of component operations for each operation. It includes retries and further buckets, which the cost model's
-# formulas leave out.
+# How many RDMA operations each operation on the queue or table has made, with retries and further buckets. The cost
+# model's formulas leave these out.
 COUNTS = {key: experiment.Unit("", "neither", words) for key, words in (
     ("puts", "W each"), ("gets", "R each"), ("compare_swaps", "CAS each"), ("fetch_adds", "FAO each"),
     ("calls", "AM each"))}

@@ -21,7 +21,7 @@ uint64_t checksum(const std::byte* value, size_t bytes, uint64_t ticket) {
   return XXH3_64bits_withSeed(value, bytes, ticket);
 }
 
-// Writes a slot in the layout of the queue's memory.
+// Writes a value, and its checksum if the queue has checksums, in the layout of a slot.
 void write_slot(std::byte* slot, std::span<const std::byte> value, uint64_t ticket,
                 const QueueShape& shape) {
   std::ranges::copy(value.first(shape.value_bytes), slot);

@@ -1,31 +1,36 @@
 // SPDX-License-Identifier: Apache-2.0
-// bench/dds/queue.h: a ring buffer in one owner's memory. Other processes push and pop by one-sided
-// operations, or the owner itself does so locally.
+// bench/dds/queue.h: a queue (ring buffer) in the memory of one process, its owner. RemoteQueue
+// pushes and pops by one-sided RDMA operations; LocalQueue does so in the owner's own process.
 //
-//   header   tail         the next ticket to push      each in its own cache line
-//            tail_ready   all tickets below are written
+//   header   tail         the next ticket to push      (each word is in its own cache line)
+//            tail_ready   all lower tickets are written
 //            head         the next ticket to pop
-//            head_ready   all tickets below are read
-//   slots    ticket % capacity: value, padded to 8 bytes; with `checksums` 8 bytes more
+//            head_ready   all lower tickets are read
+//   slots    ticket % capacity: value, padded to 8 bytes; with `checksums`, 8 bytes more
+//
+// The operations by concurrency level (enum Level). FAO is a fetch-and-add, W an RDMA WRITE, R a
+// READ, CAS-P a compare-and-swap that is repeated until it succeeds:
 //
 // C_RW   push: ticket = FAO(tail); W(slot); CAS-P(tail_ready: ticket → ticket + 1)
 //        pop:  ticket = FAO(head); R(slot); CAS-P(head_ready: ticket → ticket + 1)
-//        A fetch-and-add of tail_ready would be wrong: it could count an unwritten push.
-// C_W    push without the CAS-P; C_R: pop without it. The owner's settle() ends such a phase.
-// checksums   push without the CAS-P, concurrent with pops: a slot counts as written once its
-//        checksum, which is seeded with the ticket, matches. Pops are as in C_RW.
+//        A fetch-and-add of tail_ready would be wrong, because an earlier push can be unwritten.
+// C_W    push without the CAS-P. The owner's settle() ends the phase.
+// C_R    pop without the CAS-P. The owner's settle() ends the phase.
+// checksums   push without the CAS-P, but concurrent with pops, which are as in C_RW. A slot counts
+//        as written if its checksum, which is seeded with the ticket, matches.
 //
-// A client cannot give a ticket back once others hold later ones. If a push finds the queue full,
-// or a pop finds it empty, the handle therefore keeps the ticket for its next push or pop. Clients
-// with later tickets wait for it, so the caller must try again or end the phase. (The paper's queue
-// waits inside the push, and adds -1 to undo a pop, which goes wrong if two clients do so at once.)
-// A handle remembers the tail_ready and head_ready that it has seen, and reads them again only if
-// the remembered value does not suffice.
+// A client cannot return a ticket, because other clients can hold later tickets. If a push finds
+// the queue full, or a pop finds it empty, the RemoteQueue keeps the ticket for its next push or
+// pop. Clients with later tickets wait for this ticket, so the caller must try again or end the
+// phase. (The paper's queue waits inside the push. To undo a pop, it adds -1, which is wrong if two
+// clients do so at once.)
+// A RemoteQueue remembers the last tail_ready and head_ready that it has read, and reads them again
+// only if the remembered values do not suffice.
 //
-// Differs  from the paper's queue: tickets have 64 bits; any number of clients may pop from a queue
+// Differs  from the paper's queue: tickets have 64 bits; any number of clients can pop from a queue
 //          with checksums.
-// Thread   each thread has its own handle, with its own initiator.
-// Errors   Outcome. If a client dies between taking a ticket and its CAS-P, other clients wait
+// Thread   Each thread has its own RemoteQueue, with its own initiator (connection to the owner).
+// Errors   If a client dies after it has taken a ticket and before its CAS-P, other clients wait
 //          until they get kLost.
 // Source   RDMA vs. RPC (Brock et al.), section III-B.2 and Table III; BCL's CircularQueue and
 //          ChecksumQueue.
@@ -60,11 +65,11 @@ struct QueueShape {
 class RemoteQueue {
  public:
   RemoteQueue(engine::Initiator& owner, const QueueShape& shape) : owner_(owner), shape_(shape) {}
-  // `level` is kReadWrite or kWrite. Returns kDone, kFull or kLost.
+  // Appends a value. `level` must be kReadWrite or kWrite. Returns kDone, kFull or kLost.
   Outcome push(std::span<const std::byte> value, Level level);
-  // `level` is kReadWrite or kRead. Returns kDone, kEmpty or kLost.
+  // Removes the oldest value. `level` must be kReadWrite or kRead. Returns kDone, kEmpty or kLost.
   Outcome pop(std::span<std::byte> value, Level level);
-  // Forgets tickets and positions. Call it after the owner's settle().
+  // Forgets the tickets and the remembered words. Call this after the owner has called settle().
   void begin_phase();
 
  private:
@@ -81,7 +86,7 @@ class RemoteQueue {
   uint64_t seen_head_ready_ = 0;
 };
 
-// The owner's own access, while no other process accesses the queue (C_l).
+// The owner's access to its own queue. No other process may access the queue at the same time.
 class LocalQueue {
  public:
   LocalQueue(std::span<std::byte> memory, const QueueShape& shape)
@@ -90,11 +95,11 @@ class LocalQueue {
   void clear();
   Outcome push(std::span<const std::byte> value);
   Outcome pop(std::span<std::byte> value);
-  // Ends a phase of the level `ended`: pushed values can be popped, popped slots can be reused, and
-  // tickets that clients still hold are void.
+  // Ends a phase of the level `ended`. After that, pushed values can be popped, popped slots can be
+  // used again, and the tickets that clients still hold are void.
   void settle(Level ended);
   uint64_t size() const;
-  // Returns the i-th of size() values; the oldest is the first.
+  // Returns the value number `i` of the queue, from 0 (the oldest) to size() - 1.
   std::span<const std::byte> at(uint64_t i) const;
 
  private:

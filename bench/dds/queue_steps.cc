@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// bench/dds/queue_steps.cc: measures pushes to and pops from one queue with all clients at once:
-// Figure 4. Each step checks that no value was lost or seen twice.
+// bench/dds/queue_steps.cc: measures pushes and pops while all clients use one queue at the same
+// time, as in Figure 4 of RDMA vs. RPC (Brock et al.). Each step checks that no value was lost or
+// seen twice.
 #include "bench/dds/plan.h"
 #include "bench/dds/value.h"
 
@@ -9,7 +10,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// A step's copy of what it needs from the plan, since the processes do not share the plan.
+// A step's copy of the plan's data. Each process needs a copy, because the plan is not shared.
 struct QueueStep {
   QueueShape shape;
   uint64_t operations;
@@ -39,7 +40,8 @@ Result<void> check_queue(const LocalQueue& queue, uint64_t all) {
   return judge_queue(tally);
 }
 
-// Checks the values that the clients popped, by counters that all processes share.
+// Checks that each value was popped once. marks[i] is the number of times that value i was popped;
+// all processes share `marks`.
 Result<void> check_marks(std::span<std::atomic<uint8_t>> marks) {
   Tally tally(marks.size());
   for (uint64_t i = 0; i < marks.size(); ++i) {
@@ -56,8 +58,8 @@ void fill_queue(LocalQueue queue, uint64_t all, std::span<std::byte> value) {
   }
 }
 
-// Returns the work of a client, which pushes by `push(handle, value)`. `open(side)` makes the
-// handle.
+// Returns a client's work function, which times pushes. `open(side)` makes the client's handle of
+// the queue, and `push(handle, value)` makes one push.
 template <class Open, class Push>
 auto pushing(const QueueStep& step, const Open& open, const Push& push) {
   return [=](ClientSide& side) -> Result<void> {
@@ -197,8 +199,8 @@ Step local_step(const char* name, const QueueStep& step, bool filled, const Once
 }  // namespace
 
 void add_queue(Plan& plan) {
-  // The marks are made before the fork, so that all processes share them; they live as long as the
-  // program.
+  // Create the shared memory `marks` before the fork, so that all processes share it. It is static,
+  // because the steps use it after this function has returned.
   static auto marks = Shared<std::atomic<uint8_t>>::create(plan.settings.all_operations());
   if (!marks) return;
   add_one_sided(plan, marks->all());

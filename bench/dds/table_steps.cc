@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// bench/dds/table_steps.cc: measures inserts and finds in one hash table with all clients at once:
-// Figure 5. Steps check that every key exists once, with its value.
+// bench/dds/table_steps.cc: measures inserts and finds while all clients use one hash table at the
+// same time, as in Figure 5 of RDMA vs. RPC (Brock et al.). The steps check that every key exists
+// once, with its value.
 #include <algorithm>
 #include <atomic>
 #include <memory>
@@ -30,8 +31,8 @@ TableStep step_of(const Plan& plan) {
           plan.settings.team.owners};
 }
 
-// Counts how often each key exists; each owner adds the keys of its part. The last element counts
-// the owners that have done so.
+// Shared memory that counts how often each key exists. Each owner adds the keys of its own buckets.
+// The last element is the number of owners that have added their keys.
 using Roll = std::shared_ptr<Shared<std::atomic<uint8_t>>>;
 
 Result<void> judge_table(const Tally& tally) {
@@ -42,7 +43,8 @@ Result<void> judge_table(const Tally& tally) {
                   " have the value of another key");
 }
 
-// Adds one owner's keys to the roll. The last owner to do so checks the keys of all owners.
+// Adds the keys of one owner to `roll`. The owner that is the last to do this checks the keys of
+// all owners.
 Result<void> check_table(const LocalTable& table, const TableStep& step, const Roll& roll) {
   std::vector<LocalTable::Entry> entries;
   if (!table.entries(entries)) return fail(ErrorCode::kProtocol, "a bucket stayed locked");
@@ -64,8 +66,8 @@ Result<void> check_table(const LocalTable& table, const TableStep& step, const R
   return judge_table(tally);
 }
 
-// Returns the check of a step. Makes the roll before the fork, so that all processes share it.
-// `table_of(side)` returns an owner's table.
+// Returns a step's check function, which uses the table that `table_of(side)` returns. Creates the
+// shared memory for the check now, before the fork, so that all processes share it.
 template <class TableOf>
 std::function<Result<void>(OwnerSide&)> checking(const TableStep& step, const TableOf& table_of) {
   auto made = Shared<std::atomic<uint8_t>>::create(step.all + 1);
@@ -89,12 +91,12 @@ Result<void> work(ClientSide& side, const TableStep& step, Table table, const On
   return done ? Result<void>() : lost_at(at);
 }
 
-// Returns whether the operation found the value that was inserted.
+// Returns true if a find has found the value that was inserted for `key`.
 bool is_right(Outcome outcome, uint64_t key, std::span<const std::byte> value) {
   return outcome == Outcome::kDone && number_of(value) == key;
 }
 
-// Returns a step that inserts the keys that later steps find; it is not reported.
+// Returns a step that inserts the keys that later steps find. The step is not reported.
 Step filling(const TableStep& step) {
   return {.name = "",
           .prepare = [=](OwnerSide& side) { step.local(side).clear(); },

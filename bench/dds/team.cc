@@ -52,7 +52,7 @@ class Member {
             engine::Target::create(*fabric, {.memory_bytes = options_.memory_bytes,
                                              .peers_max = options_.clients,
                                              .message_bytes_max = options_.message_bytes_max}));
-    meet([] {});  // after this, the clients' cards are on the board
+    meet([] {});  // wait until the clients have written their connection data (cards) to the board
     for (uint32_t i = 0; i < options_.clients; ++i) {
       HAT_TRY(board_.owner_cards[index_][i], target->add(board_.client_cards[i][index_]));
     }
@@ -69,7 +69,7 @@ class Member {
       }
       if (steps_[i].check) HAT_TRY_VOID(in_step(steps_[i], steps_[i].check(side)));
     }
-    meet(answer);  // no member ends before all are done
+    meet(answer);  // answer calls until all processes have finished their steps
     return {};
   }
 
@@ -104,7 +104,8 @@ class Member {
     return {};
   }
 
-  // Waits until all members have called meet(); calls `turn` repeatedly meanwhile.
+  // Waits until all processes of the team have called meet(). Calls `turn` again and again while it
+  // waits.
   template <class Turn>
   void meet(const Turn& turn) {
     const uint32_t generation = board_.generation.load();
@@ -131,8 +132,8 @@ void tell(Board& board, const std::string& why) {
   std::snprintf(board.why.data(), board.why.size(), "%s", why.c_str());
 }
 
-// Waits until all children have ended. If one fails or the time is over, kills the others and
-// returns the error.
+// Waits until all child processes have ended. If a child fails or `timeout` has passed, kills the
+// other children and returns the error.
 Result<void> wait_for(std::vector<pid_t> children, std::chrono::seconds timeout, Board& board) {
   const auto end = Clock::now() + timeout;
   std::optional<std::string> why;

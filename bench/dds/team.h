@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// bench/dds/team.h: runs owners and clients of distributed structures, each in a process, through
-// the steps of a measurement together.
+// bench/dds/team.h: runs the owners and clients of a distributed queue or hash table, each in its
+// own process (together: a team), through the steps of a measurement. All processes begin and end
+// each step together:
 //
 //   each owner     prepare ─┐ answers calls                    ┌─ check
 //   each client             └─ work (timed) ───────────────────┘
 //
 // Each process is pinned to its own core if the host has enough cores. The processes write their
-// results to shared memory, the board, which the caller of run_team() reads afterwards.
+// results to shared memory (struct Board), which the caller of run_team() reads afterwards.
 #pragma once
 
 #include <array>
@@ -27,7 +28,7 @@ inline constexpr uint32_t kClientsMax = 32;
 inline constexpr uint32_t kStepsMax = 64;
 
 struct TeamOptions {
-  std::string fabric = "loop";  // or "verbs": owners on the lab's rxe2, clients on rxe1
+  std::string fabric = "loop";  // or "verbs": owners use the lab's device rxe2, clients rxe1
   uint32_t owners = 1;
   uint32_t clients = 1;
   size_t memory_bytes = 1 << 20;  // per owner
@@ -36,21 +37,21 @@ struct TeamOptions {
   std::chrono::seconds timeout{300};
 };
 
-// The results of one client, or one owner, in one step.
+// The results of one client or owner in one step.
 struct Finding {
-  // Time of one operation: the median of batches, or of single operations if the step times those.
+  // Time of one operation in µs: the median over batches of operations, or over single operations.
   double us = 0;
-  double mean_us = 0;  // mean time of one operation; includes interruptions by other work
+  double mean_us = 0;  // mean time of one operation in µs, also of those that were interrupted
   uint64_t operations = 0;
   engine::OperationCounts counts;
 };
 
-// Initially all zeroes.
+// The shared memory of a team. All bytes are 0 at first.
 struct Board {
   alignas(64) std::atomic<uint32_t> arrived;
   alignas(64) std::atomic<uint32_t> generation;
   std::atomic<uint32_t> failed;
-  std::array<char, 256> why;  // error of the first member that failed
+  std::array<char, 256> why;  // the error of the first process that failed
   engine::CostCard owner_cards[kOwnersMax][kClientsMax];
   engine::CostCard client_cards[kClientsMax][kOwnersMax];
   Finding clients[kStepsMax][kClientsMax];
@@ -68,30 +69,31 @@ struct ClientSide {
   const std::vector<engine::Initiator*>& owners;
   Finding& finding;
 
-  // Calls `once(i)` for each i below `operations`, until one returns false, and stores the results
-  // in `finding`. Returns false if a call returned false.
+  // Calls `once(i)` for each i below `operations`, until a call returns false, and stores the times
+  // in `finding`. Returns false if a call has returned false.
   bool time(uint64_t operations, const std::function<bool(uint64_t)>& once) const;
-  // Reads the memory of all owners before the measurement, since a process's first access to each
-  // page costs more than later ones. Returns false if the fabric failed.
+  // Reads `bytes` bytes of each owner's memory, from `offset` on. Call this before a measurement,
+  // because a process's first access to a page takes longer. Returns false if the fabric failed.
   bool touch(uint64_t offset, uint64_t bytes) const;
 };
 
-// Each function runs in the process of its side, which has a copy of the step from the fork.
+// The functions of one step. Each runs in the process of an owner or a client.
 struct Step {
   std::string name;
-  std::function<void(OwnerSide&)> prepare;  // may be empty
-  std::function<void(OwnerSide&)> turn;     // repeated while clients work; empty: polls `handler`
+  std::function<void(OwnerSide&)> prepare;  // can be empty
+  std::function<void(OwnerSide&)> turn;     // repeated while clients work; empty: answers calls
   std::function<Result<void>(ClientSide&)> work;
   std::function<Result<void>(OwnerSide&)> check;
 };
 
-// Forks the processes and runs the steps. `handler_of` returns each owner's handler of calls.
-// Errors: the first failure of a step, with the step's name; a process that died; the timeout.
+// Forks the processes and runs the steps. `handler_of` returns an owner's handler of calls. Returns
+// an error if a step fails (the first failure, with the step's name), a process dies, or
+// options.timeout has passed.
 Result<void> run_team(const TeamOptions& options, std::span<const Step> steps,
                       const std::function<engine::CallHandler(uint32_t owner)>& handler_of,
                       Board& board);
 
-// Memory that all processes of a team share, initially zero.
+// An array in memory that all processes of a team share. All bytes are 0 at first.
 template <class T>
 class Shared {
  public:

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// bench/dds/value.h: values that identify their origin and show whether they are complete.
+// bench/dds/value.h: test values: each is made for a number, which a test can read from the value
+// if the value is intact.
 #pragma once
 
 #include <algorithm>
@@ -11,12 +12,13 @@
 
 namespace hat::bench {
 
-// Returns the 8-byte word at offset `at` of the value for `number`. A value's last word may be cut.
+// Returns the 8-byte word at the offset `at` of the value for `number`. The last word of a value
+// can be shorter.
 inline uint64_t word_of_value(uint64_t number, size_t at) {
   return number + at * 0x9e3779b97f4a7c15;
 }
 
-// Fills `value`, which has at least 8 bytes.
+// Fills `value`, which must have at least 8 bytes, with the value for `number`.
 inline void fill_value(std::span<std::byte> value, uint64_t number) {
   for (size_t at = 0; at < value.size(); at += 8) {
     const uint64_t word = word_of_value(number, at);
@@ -24,7 +26,7 @@ inline void fill_value(std::span<std::byte> value, uint64_t number) {
   }
 }
 
-// Returns the number that the value was made for, or nullopt if the value is not intact.
+// Returns the number for which the value was made, or std::nullopt if the value is not intact.
 inline std::optional<uint64_t> number_of(std::span<const std::byte> value) {
   uint64_t number = 0;
   std::memcpy(&number, value.data(), sizeof number);
@@ -36,7 +38,7 @@ inline std::optional<uint64_t> number_of(std::span<const std::byte> value) {
   return number;
 }
 
-// Checks that each number below `count` was seen once: none was lost, none was seen twice.
+// Checks that each number below `count` was seen exactly once.
 class Tally {
  public:
   explicit Tally(uint64_t count) : seen_(count) {}

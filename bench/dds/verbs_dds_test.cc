@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// bench/dds/verbs_dds_test.cc: checks the structures and the component costs between two RDMA
-// devices: the lab's Soft-RoCE devices (tests/lab/devices.sh), which exchange packets.
+// bench/dds/verbs_dds_test.cc: tests the distributed queue and hash table, and the measurement of
+// costs, between the lab's two Soft-RoCE devices (tests/lab/devices.sh).
 #include <gtest/gtest.h>
 
 #include "bench/dds/conformance.h"
@@ -44,7 +44,6 @@ TEST(VerbsCosts, AreMeasuredBetweenTwoDevices) {
   other.join();
   ASSERT_TRUE(costs) << costs.error().message;
   ASSERT_TRUE(answered) << answered.error().message;
-  std::printf("costs: %s\n", engine::to_json(*costs).c_str());
   EXPECT_EQ(costs->fabric, "verbs");
   EXPECT_GT(costs->compare_swap_ns, 0);
   EXPECT_GT(costs->fetch_add_ns, 0);

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// bench/engine/costs.cc: measures the fabric's operations, as in RDMA-vs-RPC, Table I and Figure 3.
+// bench/engine/costs.cc: measures the time of a fabric's operations (put, get, atomics, messages),
+// as in RDMA vs. RPC (Brock et al.), Table I and Figure 3.
 #include <algorithm>
 #include <cstdio>
+#include <nlohmann/json.hpp>
 
+#include "base/rounded.h"
 #include "bench/engine/measure.h"
 #include "bench/engine/two.h"
 #include "engine/costs/measure.h"
@@ -11,8 +14,8 @@
 namespace hat::bench {
 namespace {
 
-// The two processes exchange their cards over `wire`; this one then measures.
-void measuring_side(const Settings& settings, Wire wire, uint32_t bytes) {
+// Exchanges cards (connection data) with the other process over `wire`, and measures.
+void measuring_side(const Settings& settings, const Wire& wire, uint32_t bytes) {
   const auto fabric = must(open_fabric(settings.fabric, false));
   const auto initiator = must(engine::Initiator::create(*fabric, {}));
   wire.exchange(initiator->card());
@@ -29,20 +32,23 @@ void measuring_side(const Settings& settings, Wire wire, uint32_t bytes) {
         fail(ErrorCode::kExhausted,
              "cannot register 16 MiB: raise the limit on locked memory (`ulimit -l`)")));
   }
-  const auto us = [](double ns) { return ns / 1000; };
-  const double message_us = us(costs.message.front().ns);
-  std::printf(
-      "{\"measurement\": \"costs\", \"fabric\": \"%s\", \"bytes\": %u, \"put_us\": %.3f, "
-      "\"get_us\": %.3f, \"compare_swap_us\": %.3f, \"fetch_add_us\": %.3f, \"message_us\": %.3f, "
-      "\"message_with_wake_up_us\": %.3f, \"register_1_mib_us\": %.1f, "
-      "\"register_16_mib_us\": %.1f}\n",
-      settings.fabric.c_str(), bytes, us(costs.put.front().ns), us(costs.get.front().ns),
-      us(costs.compare_swap_ns), us(costs.fetch_add_ns), message_us,
-      message_us + us(costs.wake_up_ns), us(costs.registration.front().ns),
-      us(costs.registration.back().ns));
+  const auto us = [](double ns) { return rounded(ns / 1000, 3); };
+  const nlohmann::ordered_json result = {
+      {"measurement", "costs"},
+      {"fabric", settings.fabric},
+      {"bytes", bytes},
+      {"put_us", us(costs.put.front().ns)},
+      {"get_us", us(costs.get.front().ns)},
+      {"compare_swap_us", us(costs.compare_swap_ns)},
+      {"fetch_add_us", us(costs.fetch_add_ns)},
+      {"message_us", us(costs.message.front().ns)},
+      {"message_with_wake_up_us", us(costs.message.front().ns + costs.wake_up_ns)},
+      {"register_1_mib_us", us(costs.registration.front().ns)},
+      {"register_16_mib_us", us(costs.registration.back().ns)}};
+  std::puts(result.dump().c_str());
 }
 
-void answering_side(const Settings& settings, Wire wire) {
+void answering_side(const Settings& settings, const Wire& wire) {
   const auto fabric = must(open_fabric(settings.fabric, true));
   const auto target = must(engine::Target::create(*fabric, {}));
   const auto theirs = wire.exchange(engine::CostCard{});
@@ -55,8 +61,8 @@ void answering_side(const Settings& settings, Wire wire) {
 
 void measure_costs(const Settings& settings) {
   const auto bytes = static_cast<uint32_t>(std::clamp<size_t>(settings.bytes, 8, 64));
-  run_two([&](Wire wire) { measuring_side(settings, wire, bytes); },
-          [&](Wire wire) { answering_side(settings, wire); });
+  run_two([&](const Wire& wire) { measuring_side(settings, wire, bytes); },
+          [&](const Wire& wire) { answering_side(settings, wire); });
 }
 
 }  // namespace hat::bench

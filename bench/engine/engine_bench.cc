@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// bench/engine/engine_bench.cc: runs one measurement of the engine and prints one line of JSON. The
-// experiments bench/experiments/engine_*.py run it many times.
+// bench/engine/engine_bench.cc: the program engine_bench: makes one measurement of the RDMA engine
+// and prints one line of JSON. The experiments bench/experiments/engine_*.py run it many times.
 #include <algorithm>
 #include <cstdio>
 #include <string>

@@ -47,7 +47,7 @@ class EngineBench:
 
 
 def judge(kind, result, took, seconds):
-    """Raises Failed if the lanes of engine_bench went down: it ends early or counts nothing, but with exit status 0."""
+    """Raises Failed if engine_bench ended early or counted nothing, as it does (with status 0) if its lanes fail."""
     if kind not in ("calls", "oneway"):
         return
     if took < 1.2 * seconds:  # warm-up and measurement
@@ -68,14 +68,14 @@ def opener(words_of, names):
 
 
 def calls(protocol, point):
-    """Returns the arguments for round trips of `bytes` by `clients` with `polling`."""
+    """Returns the arguments of engine_bench to measure calls with a protocol at a point."""
     return ["calls", "--protocol", protocol, "--size", point["bytes"], "--clients",
             point.get("clients", 1), "--polling", point["polling"]]
 
 
 MEASURES = ("base", "bench/account.h", "bench/engine", "engine")
 NO_CALLS = "the run measures single operations and one-way messages, not calls of several clients"
-SAME_CODE = (("hybrid_eager_rndv", "eager"),)  # in engine/protocols.h both have the same legs
+SAME_CODE = (("hybrid_eager_rndv", "eager"),)  # these protocols have the same legs in engine/protocols.h
 CALL_CLOCKS = (clock.Clock(("p50_us", "p99_us")),)
 CALL_NAMES = {"calls_per_second": "calls_per_s", "p50_us": "p50_us", "p99_us": "p99_us",
               **{key: key for key in clock.UNITS}, "client_cpu_us_per_call": "client_cpu_us", "server_cpu_us_per_call": "server_cpu_us"}

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// bench/engine/floors.cc: measures the machine's limits: a flag between two cores, and memcpy.
+// bench/engine/floors.cc: measures the lowest times that this machine can reach: for a flag that
+// goes from one core to another, and for memcpy().
 #include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstdio>
 #include <cstring>
+#include <nlohmann/json.hpp>
 #include <vector>
 
+#include "base/rounded.h"
 #include "base/shared_memory.h"
 #include "bench/engine/measure.h"
 #include "bench/engine/two.h"
@@ -29,7 +32,7 @@ void measure_flag(const Settings& settings) {
   constexpr uint64_t kEnd = UINT64_MAX;
   std::vector<float> latencies;
   run_two(
-      [&](Wire) {
+      [&](const Wire&) {
         const auto end = Clock::now() + std::chrono::duration<double>(settings.seconds);
         latencies.reserve(1 << 20);
         for (uint64_t round = 1; latencies.size() < 1 << 20; ++round) {
@@ -43,7 +46,7 @@ void measure_flag(const Settings& settings) {
         }
         flags.there.store(kEnd);
       },
-      [&](Wire) {
+      [&](const Wire&) {
         for (uint64_t round = 1;; ++round) {
           uint64_t got = 0;
           while ((got = flags.there.load(std::memory_order_acquire)) != round && got != kEnd) {
@@ -53,13 +56,15 @@ void measure_flag(const Settings& settings) {
         }
       });
   std::ranges::sort(latencies);
-  std::printf("{\"measurement\": \"flag\", \"p50_us\": %.3f, \"p99_us\": %.3f}\n",
-              double(latencies[latencies.size() / 2]),
-              double(latencies[latencies.size() * 99 / 100]));
+  const auto us = [&](size_t index) { return rounded(double(latencies[index]), 3); };
+  const nlohmann::ordered_json result = {{"measurement", "flag"},
+                                         {"p50_us", us(latencies.size() / 2)},
+                                         {"p99_us", us(latencies.size() * 99 / 100)}};
+  std::puts(result.dump().c_str());
 }
 
-// Copies between two rings of 32 buffers, as large as a lane's window, so that large buffers do not
-// stay in a core's cache.
+// Measures memcpy() from 32 buffers to 32 other buffers in turn, so that large buffers do not stay
+// in a core's cache.
 void measure_memcpy(const Settings& settings) {
   constexpr size_t kBuffers = 32;
   std::vector<std::byte> from(kBuffers * settings.bytes, std::byte{1});
@@ -73,8 +78,11 @@ void measure_memcpy(const Settings& settings) {
     }
   }
   const double seconds = std::chrono::duration<double>(Clock::now() - begin).count();
-  std::printf("{\"measurement\": \"memcpy\", \"bytes\": %zu, \"gigabytes_per_second\": %.3f}\n",
-              settings.bytes, double(copies) * double(settings.bytes) / seconds * 1e-9);
+  const double gigabytes = double(copies) * double(settings.bytes) * 1e-9;
+  const nlohmann::ordered_json result = {{"measurement", "memcpy"},
+                                         {"bytes", settings.bytes},
+                                         {"gigabytes_per_second", rounded(gigabytes / seconds, 3)}};
+  std::puts(result.dump().c_str());
 }
 
 }  // namespace hat::bench

@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// bench/engine/idle_policy.h: what a thread does after a poll that found nothing, according to the
-// plan's polling (HatRPC SC'21 3.2: busy for low latency, event to save CPU time).
+// bench/engine/idle_policy.h: decides what a thread does after a poll that found nothing. The
+// polling mode decides (HatRPC SC'21 3.2: busy for low latency, event to save CPU time):
 //
-//   busy      polls again, always
-//   adaptive  polls again until `spin` has passed since the last find, then sleeps
+//   busy      polls again
+//   adaptive  polls again until `spin` has passed since the last poll that found something; then
+//             sleeps
 //   event     sleeps
 //
-// If cores are short, a polling thread yields its core now and then: the thread whose message it
-// waits for may need that core.
+// If the host has too few cores, a polling thread yields its core after some polls, because the
+// sender of the next message can need this core.
 //
-// To sleep without losing a wake-up, call Poller::prepare_to_sleep(). Only if it returns true,
-// sleep on the event_fd() of the poller and of its fabric, then call Poller::take_events().
+// To sleep without losing a wake-up, first call Poller::prepare_to_sleep(). If this returns true,
+// sleep on the event_fd() of the poller and of its fabric, and then call Poller::take_events().
 //
 // Cost     busy never reads the clock; adaptive reads it on every kLooksPerClock-th empty poll.
 #pragma once
@@ -34,7 +35,7 @@ class IdlePolicy {
       : polling_(polling), spin_(spin), yields_(yields) {}
 
   void found() { empty_polls_ = 0; }
-  // Returns what to do after a poll that found nothing.
+  // Returns the next step after a poll that found nothing: poll again, yield the core, or sleep.
   Idle idle(Clock::time_point (*now)() = &Clock::now) {
     ++empty_polls_;
     if (polling_ == Polling::kEvent) return Idle::kSleep;
@@ -55,7 +56,8 @@ class IdlePolicy {
   Clock::time_point sleep_at_{};
 };
 
-// Returns true if `pollers` polling threads leave no core for the processes that they serve.
+// Returns true if `pollers` polling threads use all `cores`, so that no core is left for other
+// threads.
 inline bool cores_are_short(uint32_t pollers, uint32_t cores) { return pollers >= cores; }
 
 }  // namespace hat::bench

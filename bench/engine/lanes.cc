@@ -1,16 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// bench/engine/lanes.cc: measures calls and one-way messages over lanes, as HatRPC (SC'21) does in
-// Figures 4 and 5, and HiPower (NPC'19) in section 4.
+// bench/engine/lanes.cc: measures calls and one-way messages over RDMA lanes, as in HatRPC (SC'21),
+// Figures 4 and 5, and HiPower (NPC'19), section 4.
 #include <sched.h>
 
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <nlohmann/json.hpp>
 #include <thread>
 #include <utility>
 #include <vector>
 
+#include "base/rounded.h"
 #include "bench/account.h"
+#include "bench/account_json.h"
 #include "bench/engine/idle_policy.h"
 #include "bench/engine/measure.h"
 #include "bench/engine/two.h"
@@ -25,13 +28,13 @@ namespace {
 using namespace engine;
 using Clock = std::chrono::steady_clock;
 
-constexpr size_t kLargestSample = 1 << 20;  // maximum number of latencies kept
+constexpr size_t kLargestSample = 1 << 20;  // how many latencies are kept at most
 
 RdmaLaneOptions lane_options(const Settings& settings, bool server) {
   const auto bytes = static_cast<uint32_t>(std::clamp<size_t>(settings.bytes, 64, kSlotBytesMax));
   const auto shape = [&](Leg leg) {
     const uint32_t slot = row(leg).on_demand ? 64 : leg == Leg::kSend ? kEagerBytesMax : bytes;
-    // Enough slots for a stream of small messages; fewer slots if they are large.
+    // Many slots for a stream of small messages, and fewer slots if the slots are large.
     const auto slots = static_cast<uint16_t>(slot <= 4096 ? 64 : 16);
     return LaneShape{leg, settings.protocol->beyond, slots, slot};
   };
@@ -44,8 +47,8 @@ RdmaLaneOptions lane_options(const Settings& settings, bool server) {
   return options;
 }
 
-// One side of the measurement: its lanes, and a loop that polls and sleeps as the polling mode
-// says.
+// The lanes of one of the two processes, and the loop that polls these lanes and sleeps according
+// to the polling mode.
 class Side {
  public:
   Side(const Settings& settings, const Wire& wire, bool server)
@@ -70,19 +73,19 @@ class Side {
   RdmaLane& lane(size_t i) { return *ends_[i]->lane; }
   size_t count() const { return ends_.size(); }
   bool down() const { return down_; }
-  // Exits with an error if a lane went down, since the measurement is then invalid.
+  // Ends the program with an error if a lane went down, because this makes the measurement invalid.
   void must_be_up() const {
     if (!down_) return;
     std::fprintf(stderr, "engine_bench: a lane went down: %s\n", why_down_.c_str());
     std::exit(1);
   }
 
-  // Polls once; if nothing was found, spins, yields or sleeps as the polling mode says. Returns
-  // false after 100,000 polls without a result: the caller should then check whether the other
-  // process has ended.
+  // Polls once. If the poll finds nothing, returns, yields or sleeps according to the polling mode.
+  // Returns false after 100,000 polls that found nothing: the caller must then check whether the
+  // other process has ended.
   bool step() {
-    // A lane that connects late is reported by an event, which is handled even if other lanes stay
-    // busy.
+    // Handle the fabric's events now and then even if the lanes are busy, because a lane that
+    // connects late is reported by an event.
     if (++steps_ % 1024 == 0) events();
     const size_t found = poller_->poll();
     for (const auto& end : ends_) end->lane->flush();
@@ -145,8 +148,8 @@ class Side {
   std::string why_down_;
 };
 
-// Sends payloads from a ring of buffers, as an application would. The lane copies them, or borrows
-// them if settings.lends is set.
+// Sends payloads from several buffers in turn. The lane copies each payload, or borrows it (a
+// zero-copy send) if settings.zero_copy is set.
 class Payloads {
  public:
   Payloads(const Settings& settings, Fabric& fabric)
@@ -165,12 +168,12 @@ class Payloads {
   }
 
  private:
-  // At least as many as a lane has slots, so the lane has returned a buffer before it is used
-  // again.
+  // At least the number of a lane's slots. So the lane no longer borrows a buffer when the buffer
+  // is used again.
   static constexpr size_t kBuffers = 64;
   const size_t bytes_;
   SharedMemory memory_;
-  std::unique_ptr<MemoryRegion> region_;  // null: the lane copies
+  std::unique_ptr<MemoryRegion> region_;  // nullptr: the lane copies
   mutable size_t next_ = 0;
 };
 
@@ -179,7 +182,7 @@ const char* name(Polling polling) {
   return kNames[static_cast<size_t>(polling)];
 }
 
-void serve(const Settings& settings, Wire wire) {
+void serve(const Settings& settings, const Wire& wire) {
   Side side(settings, wire, true);
   uint64_t taken = 0;
   side.on_frame = [&](size_t lane, const FrameHeader& header, Bytes payload) {
@@ -200,20 +203,19 @@ double percentile(std::vector<float>& sorted, double part) {
   return double(sorted[static_cast<size_t>(part * double(sorted.size() - 1))]);
 }
 
-void print_settings(const char* what, const Settings& settings) {
-  std::printf(
-      "{\"measurement\": \"%s\", \"fabric\": \"%s\", \"protocol\": \"%.*s\", \"bytes\": %zu, "
-      "\"clients\": %u, \"polling\": \"%s\"",
-      what, settings.fabric.c_str(), int(settings.protocol->name.size()),
-      settings.protocol->name.data(), settings.bytes, settings.clients, name(settings.polling));
+// Returns the fields with which every result begins.
+nlohmann::ordered_json settings_json(const char* measurement, const Settings& settings) {
+  return {{"measurement", measurement},          {"fabric", settings.fabric},
+          {"protocol", settings.protocol->name}, {"bytes", settings.bytes},
+          {"clients", settings.clients},         {"polling", name(settings.polling)}};
 }
 
 }  // namespace
 
 namespace {
 
-// Makes calls in a closed loop: one client per lane, with one call at a time. The constructor
-// returns after each client has got one answer.
+// Makes calls with one client per lane and one call at a time per client. The constructor returns
+// after each client has got one answer.
 class Callers {
  public:
   Callers(Side& side, size_t bytes, std::vector<float>& latencies)
@@ -237,11 +239,11 @@ class Callers {
     }
   }
 
-  // Starts the window: counts the calls that end from now until stop().
+  // Begins the measured window. Calls are counted (bench/account.h) until stop().
   void begin_window() { window_ = {.begin = Clock::now()}; }
 
-  // Ends the window, and waits for the calls that are still in flight. Returns the window's length
-  // in seconds.
+  // Ends the measured window, and waits until all calls in flight have ended. Returns the window's
+  // length in seconds.
   double stop() {
     window_.end = Clock::now();
     while (out_ != 0 && !side_.down()) side_.step();
@@ -259,7 +261,7 @@ class Callers {
 
  private:
   struct Caller {
-    Clock::time_point begun;  // start of the client's last call
+    Clock::time_point begun;  // when the client's last call began
     Clock::time_point ended;
     bool answered = false;
     Account account;
@@ -293,8 +295,8 @@ class Callers {
   const std::vector<std::byte> payload_;
   std::vector<float>& latencies_;
   std::vector<Caller> clients_;
-  size_t unanswered_;                                 // clients that have not got an answer yet
-  Window window_{.begin = Clock::time_point::max()};  // warm-up: no call counts
+  size_t unanswered_;                                 // clients that have not got any answer yet
+  Window window_{.begin = Clock::time_point::max()};  // during the warm-up, no call counts
   uint64_t calls_ = 0;
   uint64_t out_ = 0;
 };
@@ -308,7 +310,7 @@ void measure_calls(const Settings& settings) {
   double seconds = 0;
   double client_cpu = 0;
   const double server_cpu = run_two(
-      [&](Wire wire) {
+      [&](const Wire& wire) {
         Side side(settings, wire, false);
         Callers callers(side, settings.bytes, latencies);
         callers.run_for(settings.seconds * 0.2);
@@ -320,17 +322,19 @@ void measure_calls(const Settings& settings) {
         account = callers.account();
         side.must_be_up();
       },
-      [&](Wire wire) { serve(settings, wire); });
+      [&](const Wire& wire) { serve(settings, wire); });
   std::ranges::sort(latencies);
-  print_settings("calls", settings);
   const double n = std::max<double>(1, double(account.ended));
-  // The server's time is that of its whole life, so it includes the warm-up: hence 1.2.
-  std::printf(
-      ", \"calls\": %lu, \"calls_per_second\": %.0f, \"p50_us\": %.3f, \"p99_us\": %.3f, "
-      "\"client_cpu_us_per_call\": %.3f, \"server_cpu_us_per_call\": %.3f, %s}\n",
-      account.ended, double(account.ended) / seconds, percentile(latencies, 0.5),
-      percentile(latencies, 0.99), client_cpu * 1e6 / n, server_cpu * 1e6 / (n * 1.2),
-      account.json_fields().c_str());
+  nlohmann::ordered_json result = settings_json("calls", settings);
+  // Divide the server's CPU time by 1.2, because it includes the warm-up (20 % of the window).
+  result.update({{"calls", account.ended},
+                 {"calls_per_second", rounded(double(account.ended) / seconds, 0)},
+                 {"p50_us", rounded(percentile(latencies, 0.5), 3)},
+                 {"p99_us", rounded(percentile(latencies, 0.99), 3)},
+                 {"client_cpu_us_per_call", rounded(client_cpu * 1e6 / n, 3)},
+                 {"server_cpu_us_per_call", rounded(server_cpu * 1e6 / (n * 1.2), 3)}});
+  result.update(account_json(account));
+  std::puts(result.dump().c_str());
 }
 
 void measure_oneway(const Settings& settings) {
@@ -338,7 +342,7 @@ void measure_oneway(const Settings& settings) {
   double seconds = 0;
   double client_cpu = 0;
   const double server_cpu = run_two(
-      [&](Wire wire) {
+      [&](const Wire& wire) {
         Side side(settings, wire, false);
         side.on_frame = [](size_t, const FrameHeader&, Bytes) {};
         const Payloads payloads(settings, side.fabric());
@@ -369,16 +373,17 @@ void measure_oneway(const Settings& settings) {
         }
         side.must_be_up();
       },
-      [&](Wire wire) { serve(settings, wire); });
-  print_settings("oneway", settings);
+      [&](const Wire& wire) { serve(settings, wire); });
   const double n = std::max<double>(1, double(messages));
-  std::printf(
-      ", \"lends\": %s, \"confirm_each\": %s, \"messages_per_second\": %.0f, "
-      "\"gigabytes_per_second\": %.3f, "
-      "\"client_cpu_us_per_message\": %.4f, \"server_cpu_us_per_message\": %.4f}\n",
-      settings.zero_copy ? "true" : "false", settings.confirm_each ? "true" : "false",
-      double(messages) / seconds, double(messages) * double(settings.bytes) / seconds * 1e-9,
-      client_cpu * 1e6 / n, server_cpu * 1e6 / (n * 1.2));
+  const double gigabytes = double(messages) * double(settings.bytes) * 1e-9;
+  nlohmann::ordered_json result = settings_json("oneway", settings);
+  result.update({{"lends", settings.zero_copy},
+                 {"confirm_each", settings.confirm_each},
+                 {"messages_per_second", rounded(double(messages) / seconds, 0)},
+                 {"gigabytes_per_second", rounded(gigabytes / seconds, 3)},
+                 {"client_cpu_us_per_message", rounded(client_cpu * 1e6 / n, 4)},
+                 {"server_cpu_us_per_message", rounded(server_cpu * 1e6 / (n * 1.2), 4)}});
+  std::puts(result.dump().c_str());
 }
 
 }  // namespace hat::bench

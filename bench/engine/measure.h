@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// bench/engine/measure.h: the measurements of engine_bench. Each prints one line of JSON.
+// bench/engine/measure.h: the measurements of the program engine_bench. Each measurement prints one
+// line of JSON.
 #pragma once
 
 #include <string>

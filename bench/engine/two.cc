@@ -12,6 +12,7 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <optional>
 #include <thread>
 
 #include "engine/fabric/loop/loop_fabric.h"
@@ -44,33 +45,35 @@ Result<std::unique_ptr<engine::Fabric>> open_fabric(const std::string& kind, boo
 }
 
 void Wire::send(const void* bytes, size_t count) const {
-  if (write(fd_, bytes, count) != static_cast<ssize_t>(count)) std::exit(3);
+  if (write(fd_.get(), bytes, count) != static_cast<ssize_t>(count)) std::exit(3);
 }
 
 void Wire::receive(void* bytes, size_t count) const {
-  if (recv(fd_, bytes, count, MSG_WAITALL) != static_cast<ssize_t>(count)) std::exit(3);
+  if (recv(fd_.get(), bytes, count, MSG_WAITALL) != static_cast<ssize_t>(count)) std::exit(3);
 }
 
 bool Wire::ended() const {
-  pollfd one{.fd = fd_, .events = POLLIN, .revents = 0};
+  pollfd one{.fd = fd_.get(), .events = POLLIN, .revents = 0};
   return poll(&one, 1, 0) != 0;
 }
 
-double run_two(const std::function<void(Wire)>& first, const std::function<void(Wire)>& second) {
-  int ends[2];
-  if (socketpair(AF_UNIX, SOCK_STREAM, 0, ends) != 0) std::exit(3);
+double run_two(const std::function<void(const Wire&)>& first,
+               const std::function<void(const Wire&)>& second) {
+  int pair[2];
+  if (socketpair(AF_UNIX, SOCK_STREAM, 0, pair) != 0) std::exit(3);
+  std::optional<Wire> ends[] = {Wire(Descriptor(pair[0])), Wire(Descriptor(pair[1]))};
   const pid_t child = fork();
   if (child == 0) {
-    close(ends[0]);
+    ends[0].reset();
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     pin_to(1);
-    second(Wire(ends[1]));
+    second(*ends[1]);
     _exit(0);
   }
-  close(ends[1]);
+  ends[1].reset();
   pin_to(0);
-  first(Wire(ends[0]));
-  close(ends[0]);
+  first(*ends[0]);
+  ends[0].reset();
   rusage usage{};
   wait4(child, nullptr, 0, &usage);
   return seconds(usage);

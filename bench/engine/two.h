@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// bench/engine/two.h: runs two processes on separate cores, each with a fabric.
+// bench/engine/two.h: runs a measurement between two processes on separate cores.
 #pragma once
 
 #include <cstdio>
@@ -8,12 +8,13 @@
 #include <memory>
 #include <string>
 
+#include "base/descriptor.h"
 #include "engine/fabric/fabric.h"
 
 namespace hat::bench {
 
-// Opens a fabric. `kind` is "loop", or "verbs" for the lab's devices: rxe1 for the first process,
-// rxe2 for the second.
+// Opens a process's fabric. `kind` is "loop" or "verbs". Verbs uses the lab's devices: rxe1 for the
+// first process and, if `second` is true, rxe2 for the second process.
 Result<std::unique_ptr<engine::Fabric>> open_fabric(const std::string& kind, bool second);
 
 // Returns the value of `result`, or prints its error and exits.
@@ -26,10 +27,11 @@ T must(Result<T> result) {
   if constexpr (!std::is_void_v<T>) return std::move(*result);
 }
 
-// A byte stream between the two processes, to exchange the data that they need before they start.
+// A byte stream between the two processes, over which they exchange addresses before the
+// measurement.
 class Wire {
  public:
-  explicit Wire(int fd) : fd_(fd) {}
+  explicit Wire(Descriptor fd) : fd_(std::move(fd)) {}
   void send(const void* bytes, size_t count) const;
   void receive(void* bytes, size_t count) const;
   template <class T>
@@ -42,12 +44,14 @@ class Wire {
   bool ended() const;  // true if the other process has ended
 
  private:
-  int fd_;
+  Descriptor fd_;
 };
 
-// Runs `first` in this process and `second` in a child process, which ends with this one. Pins each
-// to a core if the host has at least two. Returns the CPU time of the child in seconds.
-double run_two(const std::function<void(Wire)>& first, const std::function<void(Wire)>& second);
+// Runs `first` in this process and `second` in a child process, which is killed if this process
+// ends. Pins each process to a core if the host has at least two cores. Returns the CPU time of the
+// child in seconds.
+double run_two(const std::function<void(const Wire&)>& first,
+               const std::function<void(const Wire&)>& second);
 
 double cpu_seconds();  // CPU time of this process so far
 

@@ -18,10 +18,11 @@ def values(found):
 
 
 def old(values, peer):
-    """Returns the rate and mean of both functions together, for results from before atb printed them.
+    """Returns the rate and the mean time of the calls of both functions, for results of an old atb.
 
-    Half of the calls were calls of each function. A peer without function hints carries both functions
-    alike, so the rate of both is twice the rate of one. With function hints the values are not known.
+    An old atb printed only the values of one function. Half of the calls were calls of each function. Without function
+    hints a peer carries both functions alike, so the rate is twice that of one function. With function hints the values
+    are not known.
     """
     if peer == peers.FUNCTION:
         return None, None

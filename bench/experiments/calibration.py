@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""bench/experiments/calibration.py: compares plans by the planner's constants with plans by measured costs."""
+"""bench/experiments/calibration.py: compares plans from the planner's constants with plans from measured costs."""
 
 import contextlib
 import subprocess
@@ -38,7 +38,7 @@ class Plans:
 
 
 def calibrated(site, server, fabric):
-    """Measures a profile with a pair of hatrpcds that has no other work; returns the profile's file."""
+    """Measures a profile with a pair of idle hatrpcds; returns the path of the profile."""
     pair = ways.hatrpcd_pair(site, server, "Echo", ways.manifest("Echo", {"echo": {}}),
                              fabric=fabric)
     profile = site.file("measured.yaml")

@@ -9,7 +9,7 @@ WAYS = {"by call": "push.call", "by call, progress thread": "push.call.progress_
 
 
 def words_of(peer, point):
-    # The first run also measures an owner that does not compute (0 µs): the prediction starts from that value.
+    # For the peer "by call", also measure an owner that does not compute (0 µs), because the prediction needs its time.
     us = point["µs_of_computing"]
     begins = "0," if peer == "by call" and us != 0 else ""
     return ["attentiveness", "--method", WAYS[peer], "--compute-us", f"{begins}{us}"]

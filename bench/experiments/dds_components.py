@@ -4,7 +4,7 @@
 from dds import program
 from tool import chart, experiment
 
-# The operations, by the paper's names; the values are the names that the program dds has for them.
+# The operations: the names of the paper, and the names of the program dds.
 COMPONENTS = {"put (W)": "put", "get (R)": "get", "compare-and-swap (A_CAS)": "compare_swap",
               "compare-and-swap until it succeeds (A_CAS-P)": "compare_swap_won",
               "fetch-and-add (A_FAO)": "fetch_add",

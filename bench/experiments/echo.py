@@ -5,8 +5,8 @@ import contextlib
 
 from tool import chart, clock, experiment, ways
 
-# The fabric between the two hatrpcds, and the service's hint. Without an RDMA device, `auto` is memory that
-# the two daemons share.
+# By peer: the fabric between the two hatrpcds, and the service's hint. Without an RDMA device, `auto` is the loop
+# fabric (shared memory).
 LANES = {"hatrpcd, TCP lanes": ("tcp", {}),
          "hatrpcd, latency": ("auto", {"perf_goal": "latency"}),
          "hatrpcd, throughput": ("auto", {"perf_goal": "throughput"})}
@@ -70,7 +70,7 @@ DIRECT, HAPROXY = "direct", "HAProxy pair"
 
 
 def goals(options):
-    """Returns the goals of a run with sockets, or of one with rings."""
+    """Returns the goals of a run with sockets, or of a run with rings, as the run's options say."""
     def p50(at_most, to, words):
         return experiment.Goal(f"64 B, 1 client: p50 of “{LATENCY}” ÷ p50 of {words}", "p50_us",
                                LATENCY, ONE, to, at_most=at_most)

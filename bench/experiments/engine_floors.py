@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""bench/experiments/engine_floors.py: compares the engine with the best that the machine can do."""
+"""bench/experiments/engine_floors.py: compares the engine with the lowest times that the machine can reach."""
 
 from engine import engine_bench
 from tool import chart, experiment

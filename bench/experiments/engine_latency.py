@@ -4,7 +4,7 @@
 from engine import engine_bench
 from tool import chart, experiment
 
-# The planner's choice for latency is first, because ratios are to the first peer.
+# direct_write_imm, which the planner chooses for latency, is first, because ratios are to the first peer.
 PEERS = ["direct_write_imm", *(one for one in engine_bench.PROTOCOLS if one != "direct_write_imm")]
 
 

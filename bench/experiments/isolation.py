@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""bench/experiments/isolation.py: measures a latency function alone, and beside load on a throughput function."""
+"""bench/experiments/isolation.py: measures a latency function alone, and while a throughput function has load."""
 
 import contextlib
 
@@ -18,7 +18,7 @@ def one(_point):
 
 
 def no_rate(_values, _peer):
-    """Returns no rate and no mean: old results do not have the rate of each load, so there is nothing to compare."""
+    """Returns no rate and no mean time, because old results do not have the rate of each load."""
     return None, None
 
 
@@ -31,7 +31,7 @@ class Isolation:
                                  seconds, function], seconds, self.site.cores.client_host)
 
     def measure(self, peer, point, seconds):
-        """Measures echo() alone, and then with the load beside it."""
+        """Measures echo() alone, and then while the load runs."""
         way = self.peers[peer]
         clients, size = LOAD_WORDS[point["load"]]
         with self.client(way, 1, 64, seconds, "echo") as echo:

@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""bench/experiments/link_security.py: measures what TLS on links costs, and what `allow` rules cost."""
+"""bench/experiments/link_security.py: measures the cost of TLS on links, and the cost of `allow` rules."""
 
 import contextlib
 import ssl
 
 from tool import chart, clock, experiment, ways
 
-# The fabric between the two hatrpcds, whether the link has TLS, and whether the daemon checks a rule for each call.
+# By peer: the fabric between the two hatrpcds; whether the link has TLS; whether the daemon checks an `allow` rule for
+# each call.
 LINKS = {"insecure, TCP lanes": ("tcp", False, False),
          "TLS, TCP lanes": ("tcp", True, False),
          "TLS and allow, TCP lanes": ("tcp", True, True),

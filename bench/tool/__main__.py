@@ -108,7 +108,7 @@ def run_command(words):
 
 
 def may_measure(settings, progress):
-    """Returns whether to measure: the machine is quiet, or an option allows a busy one. Sets settings.busy."""
+    """Returns True if the machine is idle, or an option allows to measure on a busy machine. Sets settings.busy."""
     settings.busy = None
     if settings.quick:
         return True
@@ -193,7 +193,7 @@ def main(words):
 
 
 if __name__ == "__main__":
-    # Each of these signals raises KeyboardInterrupt: the run keeps its results and ends its processes.
+    # Make each of these signals raise KeyboardInterrupt, so that a run keeps its results and ends its processes.
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.default_int_handler)
     sys.exit(main(sys.argv[1:]))

@@ -5,7 +5,7 @@ from tool import machine
 
 
 def words(one, experiment):
-    """Returns a clause that says how much older a result is than its code; "" if it is not older."""
+    """Returns a clause that says how much older a result is than the measured code, or "" if it is not older."""
     commit = one.facts["commit"]
     changes = machine.changes_since(commit, experiment.measures)
     if changes is None:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""bench/tool/chart.py: describes a chart; tool/plots.py draws it, and tool/tables.py makes tables of it.
+"""bench/tool/chart.py: describes a chart of an experiment. tool/plots.py draws it; tool/tables.py makes its table.
 
-`where` and the x axis fix some keys of the points. The chart has a panel for each combination of values of the
-other keys.
+A chart has a panel for each combination of values of the points' keys, except the key on the x axis and the keys in
+`where`.
 """
 
 import dataclasses
@@ -35,8 +35,8 @@ class Chart:
 
 
 class Lines(Chart):
-    """A line for each peer; error bars reach from the lowest round to the highest."""
+    """A chart with a line for each peer. Its error bars reach from the lowest round to the highest round."""
 
 
 class Bars(Chart):
-    """A bar for each peer, in a group for each x."""
+    """A chart with a group of bars for each value on the x axis, and a bar for each peer in the group."""

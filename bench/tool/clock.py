@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""bench/tool/clock.py: checks by Little's law whether the latencies and the rate of one load can both be true.
+"""bench/tool/clock.py: checks by Little's law whether the measured latencies and rate of a load fit together.
 
-Clients in a closed loop do one of two things: they wait for a call, or they prepare the next one. So
-clients ÷ calls per second is the mean time of a call plus the mean time between two calls of a client.
-If the latencies leave calls out, such as calls that never ended, the two sides differ.
+Each client makes one call at a time: at any moment it waits for a call, or is between two calls. Therefore clients ÷
+calls per second must equal the mean time of a call plus the mean time between two calls of a client. If the latencies
+leave calls out, such as calls that never ended, the two values differ.
 """
 
 import dataclasses
@@ -14,11 +14,10 @@ from tool.words import number
 
 TOLERANCE = 0.10
 MARK = "†"
-# In a result with quantiles and without a mean, the longest call is taken to last at most LONGEST times as long as the
-# measurement.
+# For a result that has quantiles but no mean, no call is assumed to take longer than LONGEST times the measurement.
 LONGEST = 2
 
-# The values that our load programs print about their clients (bench/account.h), and their units.
+# The values that this project's load programs print about their clients (bench/account.h), and their units.
 UNITS = {"mean_us": Unit("µs", "lower", "mean of all calls"),
          "think_us": Unit("µs", "neither", "of a client between two calls, mean"),
          "fewest": Unit("calls", "higher", "of the client with the fewest"),
@@ -38,16 +37,16 @@ def units(prefix="", words=""):
 
 @dataclasses.dataclass(frozen=True)
 class Clock:
-    """One load of an experiment, and the keys of the experiment's values that belong to the load."""
+    """Describes one load of an experiment: its number of clients, and the keys of its values."""
     latencies: tuple  # keys of the values that are latencies of the load's calls
     clients: Callable = lambda point: point.get("clients", 1)  # returns the number of clients at a point
-    prefix: str = ""  # of the load's keys: bulk_calls_per_s, bulk_mean_us …
-    # (values, peer) -> (calls per second, mean) of all calls, for results that are older than the
-    # load programs' mean; None for each value that is not known.
+    prefix: str = ""  # the prefix of the load's keys, such as "bulk_" in bulk_calls_per_s
+    # A function (values, peer) -> (calls per second, mean time) for old results, whose load programs printed no mean.
+    # An unknown value is None.
     old: Callable = lambda values, peer: (values.get("calls_per_s"), None)
 
     def judge(self, row, seconds):
-        """Returns the Verdict on one measurement; its row must have values."""
+        """Returns the Verdict on one measurement. Its row must have values, and not an error."""
         values = row["values"]
         mean = values.get(f"{self.prefix}mean_us")
         if mean is None:
@@ -79,7 +78,7 @@ class Clock:
 
 
 def compared(wanted, said):
-    """Compares the time that the rate implies with the time that the latencies give."""
+    """Returns the Verdict on `wanted`, the time from the rate, and `said`, the time from the latencies, in µs."""
     if said > 0 and abs(wanted / said - 1) <= TOLERANCE:
         return Verdict(True)
     return Verdict(False, f"clients ÷ calls/s is {number(wanted)} µs, and calls and the time between "
@@ -88,7 +87,7 @@ def compared(wanted, said):
 
 @dataclasses.dataclass(frozen=True)
 class Verdict:
-    holds: bool | None  # None: the values that the law needs were not measured
+    holds: bool | None  # whether Little's law holds; None: values that the law needs were not measured
     why: str = ""
 
 
@@ -108,7 +107,7 @@ def broken(results, experiment):
 
 
 def summary(results, experiment):
-    """Returns a sentence: for how many loads the law was checked, and for how many it does not hold."""
+    """Returns a sentence that says for how many loads the law was checked, and for how many it does not hold."""
     if isinstance(experiment.clocks, str):
         return f"Little's law is not checked: {experiment.clocks}."
     found = [verdict for _, _, verdict in judged(results, experiment)]

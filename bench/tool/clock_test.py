@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""bench/tool/clock_test.py: tests that the tool finds and marks results that cannot be true.
+"""bench/tool/clock_test.py: tests that `./dev bench` finds and marks results that contradict Little's law.
 
 usage: clock_test.py PROGRAMS    the folder of echo_client, echo_server and engine_bench
 """
@@ -37,7 +37,7 @@ def row(values, point=None, peer="a", number=0):
 
 
 def result(rows, **facts):
-    """Returns Results with the peers a and b and a's control, those that have rows."""
+    """Returns Results of the given rows, with those of the peers a and b and a's control that have rows."""
     peers = [peer for peer in ("a", "b") if any(one["peer"] == peer for one in rows)]
     points = list({str(one["point"]): one["point"] for one in rows}.values())
     control = {"peer": "a again", "of": "a"} if any(one["peer"] == "a again" for one in rows) else None
@@ -63,7 +63,7 @@ class LittlesLaw(unittest.TestCase):
                 self.assertIs(self.judge(values).holds, holds)
 
     def test_latencies_of_survivors_break_it(self):
-        # 12 of 16 clients get an answer every 20 ms; the others wait, and do not appear in any latency.
+        # 12 of 16 clients get an answer every 20 ms. The other 4 clients wait, and so no latency includes them.
         verdict = self.judge({**honest(12, 20_000), "fewest": 0})
         self.assertIs(verdict.holds, False)
         self.assertIn("clients ÷ calls/s is 26,667 µs, and calls and the time between them take 20,000 µs",
@@ -252,7 +252,7 @@ class Quiet(Tool):
         tick = os.sysconf("SC_CLK_TCK")
         self.proc("1000 0 100 9000 50 0 0 0 0 0", {7: ("a) b", 10, 5), os.getpid(): ("me", 0, 0)})
 
-        def later(_seconds):  # in 2 s on two cores: process 7 used 1 s, we used 0.5 s, the host stole 0.2 s
+        def later(_seconds):  # during 2 s, process 7 used 1 s, this process used 0.5 s, and the host stole 0.2 s
             self.proc(f"{1000 + tick} 0 {100 + tick // 2} 9100 60 0 0 {tick // 5} 0 0",
                       {7: ("a) b", 10 + tick, 5), os.getpid(): ("me", tick // 2, 0)})
 
@@ -339,17 +339,17 @@ class LoadPrograms(unittest.TestCase):
             self.assertLessEqual(found["cut_off"], 8)
 
     def test_echo_clients_that_get_no_answer_are_in_the_account(self):
-        # The relay carries the second connection only after a while, so its client gets no answer in the window.
+        # The relay delays the second connection, so that its client gets no answer in the measured time.
         with tempfile.TemporaryDirectory() as folder, ways.Site(types.SimpleNamespace(
                 folder=pathlib.Path(folder), programs=PROGRAMS)) as site, Half(site) as port:
             found = site.client([PROGRAMS / "echo_client", port, 2, 64, 1], 1)
         self.assertEqual(found["fewest"], 0)
         self.assertGreater(found["most"], 0)
         self.assertGreaterEqual(found["cut_off"], 1)
-        # The client without an answer counts with the whole window of 800 ms, and so does the other client.
+        # The client without an answer counts with the whole measured time, 800 ms, and so does the other client.
         self.assertGreater(found["mean_us"] * (found["most"] + 2), 1_200_000)
-        # If that client did not count, `law` would be 2. The tolerance is large because, on a busy machine, one call
-        # may take a good part of the window.
+        # `law` would be 2 if the client without an answer did not count. The tolerance is large, because a single call
+        # can take much of the measured time on a busy machine.
         law = 2 / found["calls_per_s"] * 1e6 / (found["mean_us"] + found["think_us"])
         self.assertAlmostEqual(law, 1, delta=0.4)
 

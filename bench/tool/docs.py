@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """bench/tool/docs.py: makes docs/results.md from the complete results in docs/results.
 
-docs/results/NAME.json is a complete results.json. docs/results/NAME.md is optional; it is written by
-hand and explains the result. Its text before the first heading comes before the tables of the
-result, and its sections come after them. The tool draws only the plots that it shows, as
-![Title](results/NAME-plot-TITLE.svg); `./dev bench report --published` shows all plots.
+docs/results/NAME.json is a complete results.json. docs/results/NAME.md (the result's narrative) is optional and
+written by hand; it explains the result. Its text before the first heading comes before the result's tables, and
+its sections come after them. Only those plots are drawn that a narrative shows, as
+![Title](results/NAME-plot-TITLE.svg). `./dev bench report --published` shows all plots.
 """
 
 import re
@@ -53,7 +53,7 @@ The runs of this page, and the questions that they answer:
 
 
 def take(found, folder):
-    """Copies complete results into docs/results; returns [(name, why it is not complete)] of the others."""
+    """Copies complete results to docs/results; returns [(name, reason)] of the results that are not complete."""
     refused = []
     for one in found:
         short = one.shortcomings()
@@ -107,7 +107,7 @@ def shown_plots(name, folder):
 
 
 def write_plots(kept, folder, experiment_of):
-    """Draws the plots that narratives show, and deletes the others."""
+    """Draws the plots that narratives show, and deletes all other plots."""
     wanted = set()
     for one in kept:
         experiment = experiment_of(one.facts["experiment"])

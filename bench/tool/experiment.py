@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""bench/tool/experiment.py: defines an experiment, and loads the experiments of bench/experiments.
+"""bench/tool/experiment.py: the class Experiment, and a function that loads the experiments of bench/experiments.
 
-Each module of bench/experiments defines one, called EXPERIMENT. It names the set-ups that compete
-(peers), the parameters of the measurements (points), and the code that makes one measurement (open).
-The tool does the rest: it takes turns, shows progress, and writes files and reports. Read
+Each module of bench/experiments defines an experiment, EXPERIMENT. An experiment names the set-ups that it compares
+(peers), the parameters of the measurements (points), and the code that makes one measurement (open). `./dev bench`
+does the rest: it decides the order of measurements, shows progress, and writes files and reports. Read
 bench/experiments/echo.py first.
 
-A peer here is a set-up in a benchmark; elsewhere in this repository a peer is a remote hatrpcd.
+A peer here is a set-up in a benchmark. Elsewhere in this repository, a peer is a remote hatrpcd.
 """
 
 import dataclasses
@@ -18,20 +18,19 @@ FOLDER = pathlib.Path(__file__).resolve().parent.parent / "experiments"
 
 
 class Failed(Exception):
-    """A measurement failed; the message is for the reader of the report.
+    """A measurement failed. The report shows the message.
 
-    The tool records any other exception of measure() too, with its type.
+    measure() may also raise other exceptions; the report shows these with their types.
     """
 
 
 @dataclasses.dataclass(frozen=True)
 class Option:
-    """An option of one experiment; --local becomes settings.local.
+    """An option of one experiment. The value of an option --local is settings.local.
 
-    The default decides what the option takes: with False it is a switch; with a list it takes numbers
-    separated by commas; otherwise it takes one value of the default's type. If the option is not at
-    its default, the tool keeps the results under a name that contains the option, beside those of the
-    default. `quick` is the default of --quick runs, if it differs.
+    The type of the default decides the values of the option: False: a switch without a value; a list: numbers
+    separated by commas; otherwise: one value of the default's type. Results of a run with another value than the
+    default are kept under a name that contains the option. `quick` is the default of --quick runs, if it differs.
     """
     flag: str
     help: str
@@ -52,17 +51,17 @@ class Unit:
     """The unit of one value that measure() returns."""
     label: str  # for example calls/s or µs
     better: str = "lower"  # or "higher", or "neither"
-    words: str = ""  # describes the value if its key does not: "CPU of both sidecars"
+    words: str = ""  # a description of the value, such as "CPU of both sidecars"; default: the value's key
 
 
 @dataclasses.dataclass(frozen=True)
 class Goal:
-    """A bound that a value of one peer, or its ratio to another peer's value, should keep."""
+    """A bound for a value of one peer, or for the ratio of this value to another peer's value."""
     words: str
     value: str
     peer: str
-    point: dict  # the point, or enough of its keys to find exactly one
-    to: str | None = None  # the peer by whose value this one is divided, round by round
+    point: dict  # the point, or enough of its keys to select exactly one point
+    to: str | None = None  # the peer by whose value the value is divided, in each round
     at_most: float | None = None
     at_least: float | None = None
 
@@ -72,12 +71,12 @@ class Experiment:
     name: str  # as on the command line
     title: str
     question: str  # one sentence: the question that the experiment answers
-    peers: list | Callable  # names, or a function of the settings; ratios are to the first one
+    peers: list | Callable  # names, or a function of the settings; ratios are to the first peer
     points: list | Callable  # dicts, all with the same keys, or a function of the settings
-    open: Callable  # @contextmanager (settings) -> setup; see below
+    open: Callable  # a context manager (settings) -> setup, whose members are described below
     units: dict  # a Unit, or only its label, for each value to show, in this order
-    clocks: tuple | str  # a clock.Clock for each load that is measured; or why Little's law does not apply
-    measures: tuple  # files and folders of the code that it measures, relative to the repository's root
+    clocks: tuple | str  # a clock.Clock for each measured load, or the reason why Little's law does not apply
+    measures: tuple  # files and folders of the measured code, relative to the repository's root
     same_code: tuple = ()  # pairs of peers that differ only in their names
     source: str | None = None  # the figure of a paper that the experiment repeats
     seconds: float = 1.0  # length of one measurement
@@ -86,14 +85,15 @@ class Experiment:
     options: list = dataclasses.field(default_factory=list)
     charts: list = dataclasses.field(default_factory=list)
     goals: list | Callable = ()  # Goals, or a function of the run's options: {"--local": "shm"}
-    notes: str = ""  # tells readers what the numbers mean, and what they do not mean
+    notes: str = ""  # explains to readers of the report what the numbers mean
 
-    # setup.measure(peer, point, seconds) -> dict: makes one measurement and returns a number for each
-    # of its values; {} if there is nothing to measure for this peer at this point. It raises Failed if
-    # the measurement fails; the tool then records the error in the row and continues the run.
+    # A setup has two members:
     #
-    # setup.versions (optional): a dict of versions to keep with the results, such as
-    # {"HAProxy": "2.6.12"}.
+    # measure(peer, point, seconds) makes one measurement, and returns a dict with a number for each value. It returns
+    # {} if there is nothing to measure for this peer at this point. It raises Failed if the measurement fails; then
+    # the error is recorded, and the run continues.
+    #
+    # versions (optional) is a dict of versions to keep with the results, such as {"HAProxy": "2.6.12"}.
 
     def __post_init__(self):
         self.units = {key: unit_of(unit) for key, unit in self.units.items()}
@@ -109,7 +109,7 @@ class Experiment:
 
 
 def unit_of(unit):
-    """Makes a Unit from a label: for rates (…/s) higher is better, for all other values lower."""
+    """Returns a Unit for a label. Higher is better for rates, whose labels end in /s; lower is better otherwise."""
     if isinstance(unit, Unit):
         return unit
     return Unit(unit, "higher" if unit.endswith("/s") else "lower")

@@ -16,7 +16,7 @@ def facts():
 
 
 def kind(machine):
-    """Returns the kind of machine; numbers of two runs can be compared only if it is the same."""
+    """Returns the kind of machine as a text. Numbers of two runs can be compared only if their kinds are equal."""
     return f"{machine['processor']}, {machine['cores']} cores"
 
 
@@ -31,7 +31,7 @@ def memory_gib():
 
 
 def changes_since(commit, paths, root=ROOT):
-    """Returns how many commits after this one changed those paths, and the day of the last; None if not known."""
+    """Returns how many commits after `commit` changed `paths`, and the day of the last one; None if not known."""
     done = subprocess.run(["git", "log", "--format=%cs", f"{commit}..HEAD", "--", *paths, *NO_CODE],
                           cwd=root, capture_output=True, text=True, check=False)
     if done.returncode != 0:
@@ -41,7 +41,7 @@ def changes_since(commit, paths, root=ROOT):
 
 
 def commit():
-    """Returns (commit, whether the sources differ from it); docs/ does not count as sources."""
+    """Returns the commit, and whether the sources (all files except docs/) differ from the commit."""
     def git(*words):
         return subprocess.run(["git", *words], cwd=ROOT, capture_output=True, text=True,
                               check=True).stdout.strip()

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""bench/tool/noise.py: computes a run's noise floor: the difference that it measures between two identical peers.
+"""bench/tool/noise.py: computes a run's noise floor: the difference that the run measures between identical peers.
 
-The A/A control is the first peer, measured twice in each round as if it were two peers. The ratio of the
-two should be 1. The noise floor is this ratio's largest distance from 1 at any point. A run cannot
-distinguish two peers that differ by less.
+In each round, the first peer (set-up) is measured twice, as if it were two peers; the second one is called the A/A
+control. The ratio of their values should be 1. The noise floor is the largest distance of this ratio from 1 at any
+point. A run cannot distinguish two peers that differ by less.
 """
 
 
@@ -27,12 +27,12 @@ def floor(results, experiment, key):
 
 
 def within(ratio, noise):
-    """Returns whether a ratio is within the noise floor; False if the floor is not known (None)."""
+    """Returns True if a ratio is within the noise floor `noise`, and False if not, or if the floor is None."""
     return noise is not None and ratio > 0 and 1 < noise >= max(ratio, 1 / ratio)
 
 
 def words(results, experiment, key):
-    """Returns the words about the noise floor for the title of a table."""
+    """Returns words about the noise floor of the value `key`, for the title of a table."""
     if (noise := floor(results, experiment, key)) is None:
         return "noise floor not measured"
     return f"≈: within the noise floor, {noise:.2f}×"

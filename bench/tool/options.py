@@ -16,7 +16,7 @@ PUBLISHED = pathlib.Path("docs/results")
 
 
 def split_names(words):
-    """Splits a command line; returns (the names at its beginning, the options)."""
+    """Splits a command line into the names at its beginning and the options after them."""
     count = next((i for i, word in enumerate(words) if word.startswith("-")), len(words))
     return words[:count], words[count:]
 
@@ -82,8 +82,8 @@ def text_of(value):
 def settings_of(one, words):
     """Makes the settings of a run from the options of the command line.
 
-    Experiments use programs, seconds, rounds, quick, peers, and each option of the experiment by its
-    key; the runner adds folder, a temporary one. The tool itself uses name, options, command and out.
+    Experiments read the members programs, seconds, rounds, quick, peers, folder (a temporary folder, which the runner
+    adds), and the key of each of their options. `./dev bench` itself uses name, options, command and out.
     """
     parser = parser_of(one)
     settings = parser.parse_args(words)
@@ -121,7 +121,7 @@ def settings_of(one, words):
 
 
 def name_of(one, settings):
-    """Returns the result's name, such as echo, echo-local-shm or echo-quick: other options give another result."""
+    """Returns the result's name, which has the experiment's options, such as echo, echo-local-shm or echo-quick."""
     parts = [one.name]
     for flag, value in settings.options.items():
         parts += [flag.lstrip("-"), re.sub(r"[^A-Za-z0-9.]+", "_", value)]
@@ -129,7 +129,7 @@ def name_of(one, settings):
 
 
 def chosen(names):
-    """Loads the experiments of those names (`all`: every one); raises KeyError with the name of an unknown one."""
+    """Loads the named experiments (["all"]: every one). Raises KeyError with a name that is not known."""
     if names == ["all"]:
         names = experiments.names()
     return [experiments.load(name) for name in names]

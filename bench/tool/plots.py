@@ -17,7 +17,7 @@ from matplotlib import pyplot, ticker  # noqa: E402
 
 COLUMNS_MAX = 2
 PANEL = (4.7, 3.1)  # inches
-# The first peer is grey. The colours of the others differ for colour-blind readers too (Okabe, Ito).
+# The first peer is grey. Colour-blind readers can distinguish the colours of the other peers (Okabe, Ito).
 BASELINE = "#777777"
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000")
 MANY = (0, 2, 4, 6, 8, 10, 12, 16, 18, 1, 3, 5, 7, 9, 11, 13, 17, 19)  # the colours of tab20, without its greys
@@ -34,7 +34,7 @@ STYLE = {
 
 
 def draw(chart, results, units):
-    """Returns the chart as an SVG element; None if none of its values was measured."""
+    """Returns the chart as an SVG element, or None if none of its values was measured."""
     panels, peers = chart.panels(results), chart.peers_in(results)
     if not any(results.cell(point, peer).values(chart.y)
                for _, points in panels for point in points for peer in peers):
@@ -63,7 +63,7 @@ def legend_width(peers):
 
 
 def colours(peers):
-    """Returns a colour for each peer; it is the same in all charts of one experiment."""
+    """Returns a colour for each peer. A peer has the same colour in all charts of an experiment."""
     many = [pyplot.get_cmap("tab20").colors[i] for i in MANY]
     others = COLOURS if len(peers) - 1 <= len(COLOURS) else many
     return dict(zip(peers, itertools.chain([BASELINE], itertools.cycle(others))))

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""bench/tool/processes.py: runs the processes of a measurement, which always end with the measurement.
+"""bench/tool/processes.py: runs the processes of a measurement, and ends them with the measurement.
 
-Each is in a process group of its own, so that Ctrl-C reaches only the tool, which then ends the processes.
-If the tool itself is killed, the kernel kills them.
+Each process is in a process group of its own, so that Ctrl-C reaches only `./dev bench`, which then ends the
+processes. If `./dev bench` is killed, the kernel kills the processes.
 """
 
 import contextlib
@@ -19,7 +19,7 @@ START_SECONDS = 20
 
 
 def placed(command, cores=None, nice=0):
-    """Returns the command line that runs a command on those cores (in taskset(1)'s syntax) and ends with the tool."""
+    """Returns a command line that runs `command` on `cores` (in taskset(1)'s syntax), and is killed with this tool."""
     words = ["setpriv", "--pdeathsig", "KILL"]
     if cores:
         words += ["taskset", "-c", cores]
@@ -29,7 +29,7 @@ def placed(command, cores=None, nice=0):
 
 
 class Group(contextlib.AbstractContextManager):
-    """A context manager of running processes; on exit it ends them, the last started first."""
+    """A context manager of running processes. On exit, it ends them in the reverse order of their starts."""
 
     def __init__(self):
         self.running = []
@@ -64,14 +64,14 @@ def last_line(text):
 
 
 def must_run(process):
-    """Raises Failed if a process has ended; called for processes that should run."""
+    """Raises Failed if a process that must run has ended."""
     if process.poll() is not None:
         said = last_line(process.log.read_text(encoding="utf-8", errors="replace"))
         raise Failed(f"{process.name} ended, status {process.returncode}: {said}")
 
 
 def first_line(process):
-    """Waits for the first line that a process prints, and returns it."""
+    """Waits until a process has printed its first line, and returns this line."""
     ready, _, _ = select.select([process.stdout], [], [], START_SECONDS)
     line = process.stdout.readline().strip() if ready else ""
     if not line:
@@ -90,7 +90,7 @@ def cpu_seconds(process):
 
 
 class Client(contextlib.AbstractContextManager):
-    """A program that measures for `seconds` and prints one JSON object; a context manager that ends it on exit."""
+    """A program that measures for `seconds` and prints one JSON object. A context manager, which ends the program."""
 
     def __init__(self, command, seconds, cores=None):
         self.name = pathlib.Path(command[0]).name
@@ -100,7 +100,7 @@ class Client(contextlib.AbstractContextManager):
                                         process_group=0)
 
     def result(self):
-        """Waits for the program's end; returns its JSON."""
+        """Waits until the program ends; returns the JSON object that it printed."""
         try:
             out, errors = self.process.communicate(timeout=self.limit)
         except subprocess.TimeoutExpired:
@@ -121,6 +121,6 @@ class Client(contextlib.AbstractContextManager):
 
 
 def run_client(command, seconds, cores=None):
-    """Runs a program as Client does, to its end; returns its JSON."""
+    """Runs a program that measures until it ends; returns the JSON object that it printed."""
     with Client(command, seconds, cores) as client:
         return client.result()

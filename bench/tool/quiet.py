@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""bench/tool/quiet.py: finds out whether other processes leave this machine enough time for a measurement."""
+"""bench/tool/quiet.py: checks whether other processes use too much of this machine's time for a measurement."""
 
 import dataclasses
 import os
@@ -7,17 +7,17 @@ import pathlib
 import time
 
 SAMPLE_SECONDS = 1.5
-BUSY_CORES_MAX = 0.2  # cores that all other processes together may use; on an idle machine they use 0.01 to 0.05
+BUSY_CORES_MAX = 0.2  # cores that all other processes may use in total; it is 0.01 to 0.05 on an idle machine
 NAMED_MAX = 5
 PROC = pathlib.Path("/proc")
 
 
 @dataclasses.dataclass(frozen=True)
 class Sample:
-    """How many cores other processes used during a sample; 1.0 is one core."""
+    """How many cores other processes used during a sample. The unit is a core."""
     cores: int  # number of cores of this machine
-    busy: float  # used by all processes except this one, and stolen by the host of a virtual machine
-    by_name: dict  # command -> cores, largest first
+    busy: float  # cores that all other processes used, and cores that the host of a virtual machine has stolen
+    by_name: dict  # cores by command, in descending order
 
     def is_busy(self):
         return self.busy > BUSY_CORES_MAX
@@ -30,7 +30,7 @@ class Sample:
 
 
 def total_ticks(proc):
-    """Returns the ticks of all cores since boot: (busy, stolen by the host of a virtual machine)."""
+    """Returns two numbers of ticks of all cores since boot: busy, and stolen by the host of a virtual machine."""
     fields = (proc / "stat").read_text(encoding="utf-8").splitlines()[0].split()[1:]
     user, nice, system, _idle, _iowait, irq, softirq, steal = map(int, fields[:8])
     return user + nice + system + irq + softirq, steal
@@ -50,7 +50,7 @@ def process_ticks(proc):
 
 
 def sample(seconds=SAMPLE_SECONDS, proc=PROC, sleep=time.sleep):
-    """Samples for `seconds`. Processes that start and end meanwhile count in `busy`, but not in `by_name`."""
+    """Returns a Sample of `seconds`. Processes that start or end during it count in `busy` but not in `by_name`."""
     tick = os.sysconf("SC_CLK_TCK") * seconds
     (busy, steal), before = total_ticks(proc), process_ticks(proc)
     sleep(seconds)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""bench/tool/report.py: makes one HTML page of all results; the page contains its plots, and fetches nothing."""
+"""bench/tool/report.py: makes one HTML page of all results. The page contains its plots, and loads no other file."""
 
 import datetime
 import html
@@ -13,7 +13,7 @@ STYLE = pathlib.Path(__file__).with_suffix(".css").read_text(encoding="utf-8")
 
 
 def write(file, found, experiment_of):
-    """Writes the page to `file` and returns `file`; `experiment_of` finds an Experiment by its name."""
+    """Writes the page to `file` and returns `file`. `experiment_of` is a function that returns the named Experiment."""
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(page(found, experiment_of), encoding="utf-8")
     return file

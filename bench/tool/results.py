@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """bench/tool/results.py: reads and writes results.json, and computes medians and ratios from it.
 
-The file has only facts: every value of every measurement, and the machine, time and command of the
-measurements. The tool computes medians, ratios and plots from them each time.
+The file has only facts: every value of every measurement, and the machine, time and command of the measurements.
+Medians, ratios and plots are computed from the file each time.
 """
 
 import csv
@@ -37,7 +37,7 @@ class Results:
 
     @property
     def control(self):
-        """The name of the A/A control (the first peer, measured once more); None in old results, which have none."""
+        """The name of the A/A control (the first peer, measured once more), or None in old results."""
         return self.facts["control"]["peer"] if self.facts.get("control") else None
 
     def rows_of_tables(self):
@@ -57,7 +57,7 @@ class Results:
         return Cell([row for row in self.rows if row["peer"] == peer and row["point"] == point])
 
     def shortcomings(self):
-        """Returns the reasons why these results are not complete; an empty list if they are."""
+        """Returns the reasons why these results are not complete, or [] if they are complete."""
         found = []
         if self.facts["quick"]:
             found.append("it was a --quick run")
@@ -83,7 +83,7 @@ class Results:
 
 
 class Cell:
-    """All rounds of one peer at one point."""
+    """The measurements of one peer at one point, in all rounds."""
 
     def __init__(self, rows):
         self.rows = rows
@@ -94,14 +94,14 @@ class Cell:
         return [row["values"][key] for row in self.good if key in row["values"]]
 
     def summary(self, key):
-        """Returns the Summary of a value; None if no round has it."""
+        """Returns the Summary of a value, or None if no round has the value."""
         values = self.values(key)
         return Summary(values) if values else None
 
     def ratio(self, other, key):
-        """Returns the Summary of the ratios to another cell's value, round by round.
+        """Returns the Summary of the ratios of this cell's value to the cell `other`'s value, one ratio per round.
 
-        Disturbances of the machine affect both cells of a round alike, so they cancel.
+        A disturbance of the machine changes both values of a round alike, so it hardly changes their ratio.
         """
         mine = {row["round"]: row["values"].get(key) for row in self.good}
         pairs = [(mine.get(row["round"]), row["values"].get(key)) for row in other.good]
@@ -110,7 +110,7 @@ class Cell:
 
 
 class Summary:
-    """The median of some rounds, and their spread."""
+    """The median, the lowest and the highest of the values of several rounds."""
 
     def __init__(self, values):
         self.median = statistics.median(values)
@@ -119,7 +119,7 @@ class Summary:
 
     @property
     def spread(self):
-        """Half of the difference between highest and lowest, divided by the median: 0.05 is ±5 %."""
+        """Half of the difference between the highest and the lowest value, divided by the median (0.05 is ±5 %)."""
         return (self.highest - self.lowest) / 2 / abs(self.median) if self.median else 0.0
 
 
@@ -131,9 +131,9 @@ def read(file):
 
 
 def read_all(files, experiment_of):
-    """Reads the results in those files, in their order; prints the name of each file that it cannot use.
+    """Reads the results in `files`, in this order; prints the name of each file that cannot be used.
 
-    `experiment_of` finds an Experiment by its name.
+    `experiment_of` is a function that returns the named Experiment.
     """
     found = []
     for file in files:
@@ -150,7 +150,7 @@ def read_all(files, experiment_of):
 
 
 def write(results, file):
-    """Writes the file atomically: if the write is interrupted, the old file stays."""
+    """Replaces the file atomically, so that the old file stays if the write is interrupted."""
     text = json.dumps({**results.facts, "rows": []}, indent=1)[:-len("[]\n}")]
     rows = ",\n".join("  " + json.dumps(row, ensure_ascii=False) for row in results.rows)
     new = file.with_suffix(".new")
@@ -159,7 +159,7 @@ def write(results, file):
 
 
 def write_csv(results, file):
-    """Writes a line for each measurement, for other tools."""
+    """Writes a CSV file with a line for each measurement, for other programs."""
     keys = list(dict.fromkeys(key for point in results.points for key in point))
     values = list(dict.fromkeys(key for row in results.rows for key in row.get("values", {})))
     with open(file, "w", newline="", encoding="utf-8") as out:

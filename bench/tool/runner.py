@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """bench/tool/runner.py: makes an experiment's measurements in turn, and writes each to the results at once.
 
-In each round every peer has a turn at every point, so that disturbances of the machine affect all peers
-alike; each round begins with another peer. The first peer has two turns, as if it were two peers: their
-difference shows which differences between other peers mean anything (tool/noise.py).
+Each round measures every peer (set-up) at every point, so that disturbances of the machine affect all peers alike. Each
+round begins with another peer. The first peer is measured twice in each round, as if it were two peers: smaller
+differences between peers than that of these two mean nothing (tool/noise.py).
 """
 
 import datetime
@@ -18,7 +18,7 @@ from tool.experiment import Failed
 from tool.words import error_words, point_words
 
 
-CONTROL = ", once more"  # after the first peer's name
+CONTROL = ", once more"  # appended to the first peer's name
 
 
 def with_control(peers):
@@ -28,7 +28,7 @@ def with_control(peers):
 
 
 def turns(rounds, points, peers):
-    """Yields (round, point, peer), in the order of the measurements."""
+    """Yields (round, point, peer) for each measurement, in the order of the measurements."""
     for number in range(rounds):
         first = number % len(peers)
         for point in points:
@@ -37,7 +37,7 @@ def turns(rounds, points, peers):
 
 
 def run(experiment, settings, progress):
-    """Makes all measurements; returns the results, which are also in settings.out. Ctrl-C ends it early."""
+    """Makes all measurements, or those until Ctrl-C; returns the results, and writes them to settings.out."""
     peers, points = settings.peers, experiment.points_of(settings)
     commit, changed = machine.commit()
     found = results.Results({
@@ -65,7 +65,7 @@ def run(experiment, settings, progress):
 
 
 def keep_earlier(folder):
-    """Keeps the results of the last complete run as results.before.json."""
+    """Renames the earlier run's results to results.before.json, unless they are incomplete and that file exists."""
     folder.mkdir(parents=True, exist_ok=True)
     file, before = folder / results.FILE, folder / "results.before.json"
     if file.exists() and (not before.exists() or not results.read(file).shortcomings()):
@@ -116,7 +116,7 @@ def time_words(seconds):
 
 
 class Progress:
-    """Shows progress on stderr: on a terminal a line that changes, otherwise a line now and then."""
+    """Shows the progress on stderr: a line that changes on a terminal, and otherwise a new line now and then."""
 
     def __init__(self):
         self.stream = sys.stderr

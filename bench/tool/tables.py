@@ -5,24 +5,24 @@ import dataclasses
 
 from tool import clock, noise, words
 
-NEAR = 1.05  # if the noise floor is not known, a ratio this close to 1 counts as neither better nor worse
+NEAR = 1.05  # ratios between 1/NEAR and NEAR count as neither better nor worse
 
 
 @dataclasses.dataclass(frozen=True)
 class Entry:
     text: str
-    ratio: float | None = None  # to another peer's value
-    good: bool | None = None  # whether the value is better than the other peer's; None: neither
+    ratio: float | None = None  # the ratio to another peer's value
+    good: bool | None = None  # True: better than the other peer's value; False: worse; None: neither
     near: bool = False  # the ratio is within the noise floor
-    hint: str = ""  # the HTML page shows it when the mouse points at the entry
+    hint: str = ""  # a text that the HTML page shows if the mouse points at the entry
 
 
 @dataclasses.dataclass
 class Table:
     title: str
     header: list
-    rows: list  # a list for each row: a name, then Entries
-    to: str | None = None  # the name of the row to which ratios are
+    rows: list  # each row is a list: a name, then Entries
+    to: str | None = None  # the name of the row to which the ratios are
 
 
 class Cells:
@@ -39,7 +39,7 @@ class Cells:
         return self.floors[key]
 
     def text(self, point, peer, key, words_of):
-        """Returns a value's words, with a mark if Little's law contradicts the value."""
+        """Returns `words_of`, the text of a value, with a mark if Little's law contradicts the value."""
         return words_of + (f" {clock.MARK}" if (peer, str(point), key) in self.broken else "")
 
     def entry(self, point, peer, key, to):
@@ -63,7 +63,7 @@ class Cells:
 
 
 def is_good(ratio, better):
-    """Returns whether the ratio is better (True) or worse (False); None unless all rounds agree."""
+    """Returns True if the ratio is better than 1 in all rounds, False if it is worse in all rounds, otherwise None."""
     if better == "neither" or ratio.lowest <= 1 <= ratio.highest or noise.within(ratio.median, NEAR):
         return None
     return (ratio.median > 1) == (better == "higher")
@@ -77,7 +77,7 @@ def rows_of_chart(chart, results):
 
 
 def of_chart(chart, results, experiment):
-    """Returns a table for each panel of the chart: a row for each peer, a column for each x, and the largest spread."""
+    """Returns a table for each panel of the chart: a row per peer, a column per x, and a column for the spread."""
     tables, to = [], chart.to or results.peers[0]
     cells, unit = Cells(results, experiment), experiment.units[chart.y]
     for rest, points in chart.panels(results):
@@ -105,7 +105,7 @@ def panel_words(chart, rest):
 
 
 def of_clients(results, experiment):
-    """Returns tables, in the layout of the first chart's, that show how evenly each load's clients were served."""
+    """Returns tables of how evenly each load's clients were served, with the layout of the first chart's table."""
     if isinstance(experiment.clocks, str) or not experiment.charts:
         return []
     found, chart = [], experiment.charts[0]
@@ -124,7 +124,8 @@ def of_clients(results, experiment):
 
 
 def clients_words(cell, prefix):
-    """Returns words such as `3–17, 4 cut off`: fewest and most calls in any round, and the median of calls cut off."""
+    """Returns words such as `3–17, 4 cut off`: the fewest and the most calls of a client in any round, and the median
+    number of calls that were in flight at the end."""
     fewest, most = cell.values(f"{prefix}fewest"), cell.values(f"{prefix}most")
     if not fewest or not most:
         return "–"
@@ -134,7 +135,7 @@ def clients_words(cell, prefix):
 
 
 def of_all(results, experiment):
-    """Returns a table of every value of every peer at every point, with the lowest and highest round."""
+    """Returns a table of every value of every peer at every point: median, lowest and highest round."""
     units, cells_of = experiment.units, Cells(results, experiment)
     shown = [key for key in units
              if any(key in row.get("values", {}) for row in results.rows)]
@@ -163,7 +164,7 @@ def with_reach(cells, point, peer, key):
 
 
 def of_goals(experiment, results):
-    """Returns a table of the goals and the measured values; None if the experiment has no goals."""
+    """Returns a table of the goals and the measured values, or None if the experiment has no goals."""
     rows = [goal_row(goal, results, experiment)
             for goal in experiment.goals_of(results.facts["options"])]
     return Table("Goals", ["", "wanted", "measured", "rounds", "reached"], rows) if rows else None

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""bench/tool/tool_test.py: tests the tool's turns, failures, results and reports, and makes short runs of echo.
+"""bench/tool/tool_test.py: tests the order of measurements, failures, results and reports of `./dev bench`.
 
 usage: tool_test.py PROGRAMS    the folder of hatrpcd, echo_client and echo_server
 """
@@ -68,7 +68,7 @@ class Statistics(unittest.TestCase):
         self.assertIsNone(self.cell(None, None).summary("us"))
 
     def test_ratios_are_of_the_same_round(self):
-        # In each round the first is twice the second, although the values change from round to round.
+        # In each round, the first value is twice the second value, although the values change between rounds.
         found = self.cell(20.0, 2.0, 12.0).ratio(self.cell(10.0, 1.0, 6.0), "us")
         self.assertEqual((found.median, found.lowest, found.highest), (2.0, 2.0, 2.0))
 
@@ -199,7 +199,7 @@ class Runs(Tool):
 
 
 class Links(html.parser.HTMLParser):
-    """Finds what a browser would fetch for a page, and the page's own anchors."""
+    """Finds the files that a browser would load for a page, and the page's anchors."""
 
     def __init__(self, page):
         super().__init__()
@@ -477,9 +477,9 @@ class Ways(unittest.TestCase):
                 way = ways.hatrpcd_pair(site, server, "Echo", manifest, local, fabric="loop")
                 end = time.monotonic() + WAIT_SECONDS
                 counts = way.calls_by_protocol("echo")
-                while not counts[protocol]:  # a connection's first calls use TCP
+                while not counts[protocol]:  # until the lane is up, calls use TCP
                     self.assertLess(time.monotonic(), end)
-                    with contextlib.suppress(experiment.Failed):  # on a busy machine no call may end in time
+                    with contextlib.suppress(experiment.Failed):  # on a busy machine, a short run can have no answer
                         site.client([PROGRAMS / "echo_client", way.address, 1, 64, 0.1], 0.1)
                     counts = way.calls_by_protocol("echo")
                 self.assertLessEqual(set(counts), {protocol, "tcp"})
@@ -498,7 +498,7 @@ class Ways(unittest.TestCase):
 
 
 class Echo(unittest.TestCase):
-    """Runs the echo experiment itself, with few points and short measurements."""
+    """Runs the real experiment echo, with few points and short measurements."""
 
     def setUp(self):
         folder = tempfile.TemporaryDirectory(prefix="hatrpc-tool-test-")
@@ -518,7 +518,7 @@ class Echo(unittest.TestCase):
         return run
 
     def left(self):
-        """Returns the command lines of processes that the run has started and that still run."""
+        """Returns the command lines of the run's processes that still run."""
         found = []
         for entry in pathlib.Path("/proc").glob("[0-9]*"):
             with contextlib.suppress(OSError):
@@ -527,7 +527,7 @@ class Echo(unittest.TestCase):
         return found
 
     def test_a_tiny_run(self):
-        for seconds in (0.1, 1, 10):  # on a busy machine no call may end in a short measurement
+        for seconds in (0.1, 1, 10):  # on a busy machine, a short measurement can have no answer
             run = self.start("--quick", "--seconds", str(seconds), "--rounds", "1", "--peer",
                              "direct", "--peer", "hatrpcd, TCP lanes")
             said = run.communicate(timeout=WAIT_SECONDS + 10 * seconds)[0]
@@ -560,7 +560,7 @@ class Echo(unittest.TestCase):
                 self.assertEqual(run.returncode, status, said)
                 self.assertGreater(len(results.read(file).rows), 2)
                 end = time.monotonic() + WAIT_SECONDS
-                while how == signal.SIGKILL and self.left():  # the killed tool could not wait for its processes
+                while how == signal.SIGKILL and self.left():  # the killed tool has not waited for its processes
                     self.assertLess(time.monotonic(), end)
                     time.sleep(0.02)
                 self.assertEqual(self.left(), [])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""bench/tool/toys.py: helps tests of the tool: an experiment that takes no time, and a run of the command line."""
+"""bench/tool/toys.py: helps tests of `./dev bench`: an experiment that takes no time, and a run of a command line."""
 
 import contextlib
 import io
@@ -17,7 +17,7 @@ QUIET = quiet.Sample(2, 0.01, {})
 
 
 def speed(peer, point, seconds):
-    """Returns a measurement without making one; b is twice as fast as a."""
+    """Returns invented values of a measurement, in which peer b is twice as fast as peer a."""
     return {"calls_per_s": point["clients"] * (2000 if peer == "b" else 1000), "p50_us": 12.5}
 
 
@@ -41,7 +41,7 @@ def toy(measure=speed, **more):
 
 
 class Tool(unittest.TestCase):
-    """A test case that runs the tool's command line in a temporary folder, with one experiment."""
+    """A test case that runs command lines of `./dev bench` in a temporary folder, with one experiment."""
 
     def setUp(self):
         folder = tempfile.TemporaryDirectory(prefix="hatrpc-tool-test-")
@@ -49,7 +49,7 @@ class Tool(unittest.TestCase):
         self.folder = pathlib.Path(folder.name)
 
     def tool(self, one, *words, sample=QUIET, changes=(0, ""), out=True):
-        """Runs the tool; returns (exit status, stdout, stderr). `changes`: changes of the code since the results."""
+        """Runs a command line; returns (exit status, stdout, stderr). `changes`: commits that changed the code."""
         said, errors = io.StringIO(), io.StringIO()
         words = [*words, "--out", str(self.folder)] if out else words
         with mock.patch.object(experiment, "load", lambda name: one), \

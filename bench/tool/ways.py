@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """bench/tool/ways.py: sets up ways from a client to a running Thrift server: direct, HAProxy, hatrpcd.
 
-All ways of an experiment run side by side on one Site; only the one whose turn it is carries calls:
+All ways of an experiment run at the same time on one Site. Only the way that is being measured carries calls:
 
     with ways.Site(settings) as site:
         server = site.server([settings.programs / "echo_server", "0"])
@@ -11,7 +11,7 @@ All ways of an experiment run side by side on one Site; only the one whose turn 
             "hatrpcd pair": lambda: ways.hatrpcd_pair(site, server, "Echo", ways.manifest(
                 "Echo", {"echo": {"protocol": "eager", "polling": "busy"}})),
         })
-        peers["hatrpcd pair"].address    # what a client connects to
+        peers["hatrpcd pair"].address    # the address for a client
 
 An address is a string that our clients accept: a port of this host, the path of a unix socket, or shm:PATH.
 """
@@ -37,15 +37,15 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "base"))
 
 from free_ports import free_ports  # noqa: E402
 
-# The code that a call through two hatrpcds runs, without its client and server.
+# The folders of the code that runs in a call through two hatrpcds, except the client and the server.
 CODE = ("base", "client", "config", "daemon", "engine")
 ECHO = ("bench/account.h", "bench/echo.thrift", "bench/echo_client.cc", "bench/echo_server.cc")
-LOCALS = ("tcp", "unix", "shm")  # between an application and the sidecar of its host
+LOCALS = ("tcp", "unix", "shm")  # kinds of connections between an application and the sidecar of its host
 
 
 @dataclasses.dataclass(frozen=True)
 class Cores:
-    """The cores for the processes of the client's host and of the server's host, in taskset(1)'s syntax."""
+    """The cores for the processes on the client's side and on the server's side, in taskset(1)'s syntax."""
     client_host: str
     server_host: str
 
@@ -71,7 +71,7 @@ def half_each():
 
 
 class Site(processes.Group):
-    """The folder, cores and processes of one experiment's ways; on exit it ends all processes."""
+    """The folder, cores and processes of one experiment's ways. A context manager, which ends all processes."""
 
     def __init__(self, settings, cores=None, nice=0):
         super().__init__()
@@ -96,7 +96,7 @@ class Site(processes.Group):
         return f"{'shm:' if local == 'shm' else ''}{self.file(name)}.{local}"
 
     def server(self, command):
-        """Starts a Thrift server on the server's host; the server must print its address when it listens."""
+        """Starts a Thrift server on the cores of the server's side. It must print its address when it listens."""
         process = self.start(command, self.file("server.log"), self.cores.server_host,
                              stdout=subprocess.PIPE)
         address = processes.first_line(process)
@@ -105,7 +105,7 @@ class Site(processes.Group):
         return Server(address, process)
 
     def client(self, command, seconds):
-        """Runs a client on the client's host to its end; returns the JSON object that it prints."""
+        """Runs a client on the cores of the client's side until it ends; returns the JSON object that it prints."""
         return processes.run_client(command, seconds, self.cores.client_host)
 
     def sidecar(self, command, name, host):
@@ -121,20 +121,20 @@ class Server:
 
 @dataclasses.dataclass
 class Way:
-    address: str  # what a client connects to
-    server: Server  # the server that it leads to; other ways may lead there too
-    sidecars: list = dataclasses.field(default_factory=list)  # processes; the one on the client's host first
+    address: str  # the address to which clients connect
+    server: Server  # the server that answers; several ways can have the same server
+    sidecars: list = dataclasses.field(default_factory=list)  # processes; first the one on the client's side
     admins: list = dataclasses.field(default_factory=list)  # admin ports of hatrpcds, in the same order
     sockets: list = dataclasses.field(default_factory=list)  # admin sockets of hatrpcds, for hatctl
     manifest_file: pathlib.Path | None = None  # the hatrpcds' manifest
 
     def cpu_seconds(self):
-        """Returns the user and system time so far of (the sidecars, the server)."""
+        """Returns the user and system time so far of the sidecars, and that of the server."""
         return (sum(map(processes.cpu_seconds, self.sidecars)),
                 processes.cpu_seconds(self.server.process))
 
     def metrics(self, family, host=0):
-        """Reads one metric of a hatrpcd; returns (labels, value) for each of its lines."""
+        """Returns (labels, value) for each line of a hatrpcd's metric. `host`: 0 (client's side), 1 (server's side)."""
         with urllib.request.urlopen(f"http://127.0.0.1:{self.admins[host]}/metrics",
                                     timeout=10) as page:
             text = page.read().decode()
@@ -143,9 +143,9 @@ class Way:
                 for labels, value in found]
 
     def calls_by_protocol(self, method=None):
-        """Returns the calls begun so far, by what carried them: an RDMA protocol or tcp.
+        """Returns the number of calls so far by protocol: an RDMA protocol or "tcp".
 
-        The result is a Counter, so that the difference of two results gives the calls of a measurement.
+        The result is a Counter, so that the difference of two results is the calls of a measurement.
         """
         counts = collections.Counter()
         for labels, value in self.metrics("hatrpc_calls_total"):
@@ -154,7 +154,7 @@ class Way:
         return counts
 
     def change_manifest(self, manifest):
-        """Makes both hatrpcds load another manifest; connections that are made after that use it."""
+        """Makes both hatrpcds load another manifest, which later connections use."""
         text = manifest_text(manifest)
         if text == self.manifest_file.read_text(encoding="utf-8"):
             return
@@ -179,21 +179,21 @@ def manifest_text(manifest):
 
 
 def write_whole(file, text):
-    """Replaces the file atomically: hatrpcd watches the file, and must not read half of it."""
+    """Replaces the file atomically, because hatrpcd watches the file and must not read a part of it."""
     new = file.with_suffix(".new")
     new.write_text(text, encoding="utf-8")
     os.replace(new, file)
 
 
 def share(counts, protocol):
-    """Returns the share of those calls that this protocol carried, from 0 to 1."""
+    """Returns the share (0 to 1) of the calls in `counts` that `protocol` carried."""
     return counts[protocol] / counts.total() if counts.total() else 0.0
 
 
 class Peers:
-    """The ways, by the name of their peer; each is started at its first use.
+    """The ways of an experiment, by the name of the peer. Each way is started when it is first used.
 
-    A way that fails to start is not tried again: each of its measurements fails with the same message.
+    If the start fails, it is not tried again, and each measurement of the way fails with the same message.
     """
 
     def __init__(self, start):
@@ -212,7 +212,7 @@ class Peers:
         return way
 
 
-# --- the ways -------------------------------------------------------------------------------------
+# --- The ways -------------------------------------------------------------------------------------
 
 
 def direct(server):
@@ -257,7 +257,7 @@ def haproxy_version():
 
 
 def manifest(service, functions, hint=None):
-    """Returns a manifest of one service; `functions`: hints by function ({}: none), `hint`: the service's hints."""
+    """Returns a manifest of one service. `functions`: hints by function ({}: none). `hint`: hints of the service."""
     listed = {name: {"hint": hints} if hints else {} for name, hints in functions.items()}
     return {"services": {service: {"functions": listed, **({"hint": hint} if hint else {})}}}
 
@@ -265,9 +265,9 @@ def manifest(service, functions, hint=None):
 def hatrpcd_pair(site, server, service, manifest, local="tcp", fabric="auto", node=None, tls=False):
     """Sets up client -> hatrpcd -> hatrpcd -> server, with one worker in each daemon, as on any small host.
 
-    `local`: the kind of address that clients connect to. `fabric`: without an RDMA device, `auto` and
-    `loop` are memory that the two daemons share; `tcp` is no fabric. `node`: more configuration for both
-    daemons. `tls`: whether the link has TLS; otherwise it is insecure.
+    `local`: the kind of address to which clients connect. `fabric`: `loop` is shared memory, as is `auto` without an
+    RDMA device; `tcp` means no RDMA lanes. `node`: more configuration for both daemons. `tls`: whether the link has
+    TLS; otherwise it is insecure.
     """
     entry, link = site.address(local, "hatrpcd"), site.address("tcp")
     admins = [site.port(), site.port()]
@@ -298,7 +298,7 @@ def hatrpcd_pair(site, server, service, manifest, local="tcp", fabric="auto", no
 
 
 def link_security(site, tls):
-    """Returns, by node, the security part of `link` in the node's configuration."""
+    """Returns the security keys of the section `link` in each node's configuration, by node."""
     nodes = ("host-a", "host-b")
     if not tls:
         return {node: {"insecure": True} for node in nodes}
@@ -309,7 +309,7 @@ def link_security(site, tls):
                            "ca": f"{folder}/ca.pem"}} for node in nodes}
 
 
-# --- addresses ------------------------------------------------------------------------------------
+# --- Addresses ------------------------------------------------------------------------------------
 
 
 def in_haproxy(address):

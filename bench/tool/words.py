@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""bench/tool/words.py: writes points, numbers and facts of a run in words."""
+"""bench/tool/words.py: formats points, numbers and facts of a run as text for readers."""
 
 
 def size(count):
@@ -42,13 +42,13 @@ def tick_words(key, value):
 
 
 def short_words(key, value):
-    """Returns the label of a tick at an axis whose title says that the unit is bytes."""
+    """Returns the label of a tick on an axis. Leaves out the unit B, which is in the axis's title."""
     return size(value).replace(" B", "").replace(" Ki", "K").replace(" Mi", "M").rstrip("B") \
         if is_size(key) else tick_words(key, value)
 
 
 def number(value):
-    """Writes a number with three significant digits (two below 0.1), and always with all digits before the point."""
+    """Formats a number with three significant digits (two below 0.1), but with all digits before the point."""
     if value == 0:
         return "0"
     if abs(value) >= 100:
@@ -59,13 +59,13 @@ def number(value):
 
 
 def unit_words(key, unit):
-    """Returns words such as `p50, µs`; only the unit if the words are the same."""
+    """Returns a value's description and unit, such as `p50, µs`, or only the unit if both are equal."""
     words = unit.words or key.removesuffix("_us").replace("_", " ")
     return words if words == unit.label else f"{words}, {unit.label}"
 
 
 def option_words(options):
-    """Writes options as on the command line."""
+    """Formats options as on the command line."""
     return " ".join(word for option in options.items() for word in option if word)
 
 
@@ -83,6 +83,6 @@ def commit_words(facts):
 
 
 def how_words(facts):
-    """Returns the number and the length of the rounds, in words."""
+    """Returns words about the number and the length of the rounds."""
     rounds = "1 round" if facts["rounds"] == 1 else f"medians of {facts['rounds']} rounds"
     return f"{rounds} of {facts['seconds']:g} s"

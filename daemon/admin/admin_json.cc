@@ -6,8 +6,8 @@
 #include <array>
 #include <chrono>
 
+#include "base/rounded.h"
 #include "daemon/metrics/function_totals.h"
-#include "engine/costs/cost_curve.h"
 
 namespace hat {
 
@@ -30,6 +30,26 @@ json carried_json(const FunctionTotals& totals) {
     fallbacks[kFallbackNames[i]] = totals.fallbacks[i];
   }
   return {{"calls_by", calls}, {"fallbacks", fallbacks}};
+}
+
+json costs_json(const ComponentCosts& costs) {
+  const auto tenths = [](double ns) { return rounded(ns, 1); };
+  const auto by_size = [&](const std::vector<SizedCost>& sized) {
+    json all = json::array();
+    for (const SizedCost& cost : sized) {
+      all.push_back({{"bytes", cost.bytes}, {"ns", tenths(cost.ns)}});
+    }
+    return all;
+  };
+  return {{"fabric", costs.fabric},
+          {"put", by_size(costs.put)},
+          {"get", by_size(costs.get)},
+          {"compare_swap_ns", tenths(costs.compare_swap_ns)},
+          {"fetch_add_ns", tenths(costs.fetch_add_ns)},
+          {"message", by_size(costs.message)},
+          {"wake_up_ns", tenths(costs.wake_up_ns)},
+          {"registration", by_size(costs.registration)},
+          {"copy", by_size(costs.copy)}};
 }
 
 json route_json(const Route& route) {
@@ -132,6 +152,7 @@ json status_json(Control& control) {
       {"generation", control.routes()->generation()},
       {"workers", workers.size()},
       {"fabric", control.fabric()},
+      {"fabric_kind", control.fabric_kind()},
       {"link_security", link_security(control.node())},
       {"certificates", ends_json(control)},
       {"links", links_json(control)},
@@ -155,8 +176,10 @@ json routes_json(Control& control) {
     functions.push_back(route_json(service->other()));
     services.push_back({{"service", service->name()}, {"functions", functions}});
   }
-  return {
-      {"generation", routes->generation()}, {"fabric", control.fabric()}, {"services", services}};
+  return {{"generation", routes->generation()},
+          {"fabric", control.fabric()},
+          {"fabric_kind", control.fabric_kind()},
+          {"services", services}};
 }
 
 json ping_json(const Control& control) {
@@ -183,7 +206,7 @@ json functions_json(Control& control, bool called_alone) {
            {"outcomes", outcomes},
            {"request_bytes", totals.request_bytes},
            {"response_bytes", totals.response_bytes},
-           {"latency", {{"buckets", totals.buckets}, {"sum_ns", totals.latency_sum_ns}}}});
+           {"latency", {{"buckets", totals.latency.buckets}, {"sum_ns", totals.latency.sum}}}});
       all.back().update(carried_json(totals));
     }
   }
@@ -222,7 +245,7 @@ json calibration_json(const CalibrationReport& report) {
     answer["fabric"] = report.profile->costs.fabric;
     answer["device"] = report.profile->device;
     answer["measured"] = report.profile->measured;
-    answer["costs"] = json::parse(engine::to_json(report.profile->costs));
+    answer["costs"] = costs_json(report.profile->costs);
   }
   return answer;
 }

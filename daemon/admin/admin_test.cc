@@ -275,6 +275,8 @@ TEST_F(Admin, StatusTellsLinksAndPlaces) {
   const json status = json::parse(over_unix("GET", "/status").body);
   EXPECT_EQ(status.at("generation"), 7);
   EXPECT_EQ(status.at("workers"), FakeControl::kWorkers);
+  EXPECT_EQ(status.at("fabric"), "loop: shared memory");
+  EXPECT_EQ(status.at("fabric_kind"), "loop");
   EXPECT_EQ(status.at("links"), json::array({{{"worker", 1},
                                               {"peer", "host-b"},
                                               {"address", "tcp:10.0.0.2:9465"},

@@ -82,7 +82,8 @@ class Control {
   virtual MetricsRegistry& functions() = 0;
   virtual const std::vector<const WorkerCounters*>& workers() const = 0;
   virtual std::vector<LinkReport> links() const = 0;
-  virtual std::string fabric() const = 0;  // the kind of RDMA fabric, or why there is none
+  virtual std::string fabric() const = 0;  // describes the RDMA fabric, or says why there is none
+  virtual std::string fabric_kind() const = 0;  // "verbs", "loop" or "none"
   // Returns the certificates that new handshakes use; empty if links have no TLS.
   virtual std::vector<CertificateReport> certificates() const = 0;
   virtual double start_unix_time() const = 0;

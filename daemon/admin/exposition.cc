@@ -197,18 +197,18 @@ void add_durations(Page& page, const CalledFunctions& called) {
                   "Time from a call's first byte to its reply's last byte, as seen by this daemon.",
                   MetricType::Histogram);
   for (const CalledFunction& one : called) {
-    const FunctionTotals& totals = one.totals;
+    const auto& latency = one.totals.latency;
     ClientMetric& metric = durations.metric.emplace_back();
     metric.label = one.labels();
     auto& histogram = metric.histogram;
     double bound = 1e-6;
-    for (size_t i = 0; i < totals.buckets.size(); ++i, bound *= 2) {
-      histogram.sample_count += totals.buckets[i];
-      const bool last = i + 1 == totals.buckets.size();
+    for (size_t i = 0; i < latency.buckets.size(); ++i, bound *= 2) {
+      histogram.sample_count += latency.buckets[i];
+      const bool last = i + 1 == latency.buckets.size();
       histogram.bucket.push_back(
           {histogram.sample_count, last ? std::numeric_limits<double>::infinity() : bound});
     }
-    histogram.sample_sum = static_cast<double>(totals.latency_sum_ns) / 1e9;
+    histogram.sample_sum = static_cast<double>(latency.sum) / 1e9;
   }
 }
 

@@ -200,10 +200,10 @@ TEST_F(Exposition, NeverSaysThatLessThanNoCallIsInFlight) {
 
 TEST_F(Exposition, HasCumulativeHistogramsThatEndInInf) {
   get(Side::kClient, 0).started.add(4);
-  get(Side::kClient, 0).latency.observe(900ns);
-  get(Side::kClient, 0).latency.observe(3us);
-  get(Side::kClient, 1).latency.observe(3us);
-  get(Side::kClient, 1).latency.observe(20s);
+  get(Side::kClient, 0).latency.add(900ns);
+  get(Side::kClient, 0).latency.add(3us);
+  get(Side::kClient, 1).latency.add(3us);
+  get(Side::kClient, 1).latency.add(20s);
 
   const auto bucket = [&](const char* bound) {
     return value("hatrpc_request_duration_seconds_bucket", of_get("client", {{"le", bound}}));

@@ -32,7 +32,8 @@ class FakeControl final : public Control {
   MetricsRegistry& functions() override { return registry; }
   const std::vector<const WorkerCounters*>& workers() const override { return views_; }
   std::vector<LinkReport> links() const override { return link_reports; }
-  std::string fabric() const override { return "loop"; }
+  std::string fabric() const override { return "loop: shared memory"; }
+  std::string fabric_kind() const override { return "loop"; }
   std::vector<CertificateReport> certificates() const override { return certificate_reports; }
   double start_unix_time() const override { return 1000; }
   LastReload last_reload() const override { return last; }

@@ -6,7 +6,7 @@
 #include <iterator>
 #include <set>
 
-#include "config/hint_values.h"
+#include "base/quantities.h"
 #include "config/limit_keys.h"
 #include "config/yaml.h"
 #include "daemon/admin/exposition.h"
@@ -86,7 +86,7 @@ TEST_F(ReferencePage, HasEveryLimitsDefault) {
     EXPECT_THAT(page_, testing::HasSubstr("\n| `limits." + key + "` | " + standard + " |"));
     EXPECT_THAT(man, testing::HasSubstr("\n.B " + key + "\n" + standard + ": "));
   };
-#define HAT_SIZE(member, key, standard, ...) expect(key, bytes_text(standard));
+#define HAT_SIZE(member, key, standard, ...) expect(key, exact_size_text(standard));
 #define HAT_COUNT(member, key, standard, ...) expect(key, std::to_string(standard));
 #define HAT_TIME(member, key, standard, ...) expect(key, duration_text(standard));
   HAT_SIZE_LIMITS(HAT_SIZE)

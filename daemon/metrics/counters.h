@@ -6,13 +6,12 @@
 #pragma once
 
 #include <array>
-#include <atomic>
-#include <bit>
 #include <cstdint>
 #include <map>
 #include <string>
 
-#include "base/reactor.h"
+#include "base/counter.h"
+#include "base/histogram.h"
 #include "daemon/metrics/fallback.h"
 #include "daemon/metrics/tls_failure.h"
 #include "daemon/thrift/request_check.h"
@@ -20,43 +19,6 @@
 #include "engine/protocols.h"
 
 namespace hat {
-
-// One thread writes it; any thread reads it.
-class Counter {
- public:
-  void add(uint64_t n = 1) {
-    value_.store(value_.load(std::memory_order_relaxed) + n, std::memory_order_relaxed);
-  }
-  void sub(uint64_t n = 1) { add(~n + 1); }
-  uint64_t value() const { return value_.load(std::memory_order_relaxed); }
-
- private:
-  std::atomic<uint64_t> value_{0};
-};
-
-// A histogram of times whose buckets double in width. Bucket i counts the times of at most 2^i µs
-// that no earlier bucket counts. The last bucket counts all longer times.
-class LatencyHistogram {
- public:
-  static constexpr size_t kBuckets = 25;  // 1 µs … 8.4 s, and +Inf
-
-  static constexpr size_t bucket(Duration took) {
-    const auto ns = static_cast<uint64_t>(took.count() < 0 ? 0 : took.count());
-    const uint64_t us = (ns + 999) / 1000;
-    const size_t index = us <= 1 ? 0 : static_cast<size_t>(std::bit_width(us - 1));
-    return index < kBuckets ? index : kBuckets - 1;
-  }
-  void observe(Duration took) {
-    buckets_[bucket(took)].add();
-    sum_ns_.add(static_cast<uint64_t>(took.count() < 0 ? 0 : took.count()));
-  }
-  uint64_t count_in(size_t index) const { return buckets_[index].value(); }
-  uint64_t sum_ns() const { return sum_ns_.value(); }
-
- private:
-  std::array<Counter, kBuckets> buckets_;
-  Counter sum_ns_;
-};
 
 // How a call ended: the label `outcome`. The first three are those of thrift::Outcome.
 enum class CallOutcome : uint8_t {
@@ -70,13 +32,15 @@ enum class CallOutcome : uint8_t {
 inline constexpr std::array<const char*, 6> kCallOutcomeNames = {
     "success", "declared_exception", "app_exception", "local_error", "oneway", "unknown"};
 
+inline constexpr size_t kLatencyBuckets = 25;  // 1 µs … 8.4 s, and +Inf
+
 // The counters of one function, on one side, at one worker.
 struct FunctionCounters {
   std::array<Counter, kCallOutcomeNames.size()> requests;
   Counter started;  // calls in flight: started minus the sum of requests
   Counter request_bytes;
   Counter response_bytes;
-  LatencyHistogram latency;
+  LatencyHistogram<Counter, kLatencyBuckets> latency;
   // On the client's side: calls by what carried them, and calls over TCP although RDMA was wanted,
   // by reason.
   std::array<Counter, engine::kProtocols.size()> by_protocol;

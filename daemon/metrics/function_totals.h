@@ -11,11 +11,10 @@ namespace hat {
 
 struct FunctionTotals {
   std::array<uint64_t, kCallOutcomeNames.size()> outcomes{};
-  std::array<uint64_t, LatencyHistogram::kBuckets> buckets{};  // not cumulative
+  HistogramSnapshot<kLatencyBuckets> latency;  // nanoseconds
   uint64_t started = 0;
   uint64_t request_bytes = 0;
   uint64_t response_bytes = 0;
-  uint64_t latency_sum_ns = 0;
   std::array<uint64_t, engine::kProtocols.size()> by_protocol{};
   uint64_t by_tcp = 0;
   std::array<uint64_t, kFallbackCount> fallbacks{};
@@ -45,13 +44,10 @@ inline FunctionTotals total(FunctionMetrics& function, Side side) {
     for (size_t i = 0; i < sum.outcomes.size(); ++i) {
       sum.outcomes[i] += counters.requests[i].value();
     }
-    for (size_t i = 0; i < sum.buckets.size(); ++i) {
-      sum.buckets[i] += counters.latency.count_in(i);
-    }
+    sum.latency.add(counters.latency.read());
     sum.started += counters.started.value();
     sum.request_bytes += counters.request_bytes.value();
     sum.response_bytes += counters.response_bytes.value();
-    sum.latency_sum_ns += counters.latency.sum_ns();
     for (size_t i = 0; i < sum.by_protocol.size(); ++i) {
       sum.by_protocol[i] += counters.by_protocol[i].value();
     }

@@ -266,7 +266,7 @@ void Daemon::accept() {
 void Daemon::log_start() const {
   for (const auto& endpoint : node_->endpoints) {
     LOG(INFO) << "endpoint " << to_string(endpoint.listen) << " offers " << endpoint.service;
-    if (endpoint.listen.kind == Address::Kind::kTcp) {
+    if (!endpoint.listen.is_path()) {
       LOG(WARNING) << "endpoint " << to_string(endpoint.listen)
                    << ": every local user may call, because TCP does not identify users; a unix: "
                       "or shm: address can restrict access";
@@ -499,6 +499,11 @@ std::string Daemon::config_file() const {
 std::string Daemon::fabric() const {
   const OpenedRdma& rdma = threads_.front()->rdma();
   return rdma.host ? rdma.what : "none, TCP carries all calls: " + rdma.what;
+}
+
+std::string Daemon::fabric_kind() const {
+  const OpenedRdma& rdma = threads_.front()->rdma();
+  return rdma.host ? rdma.host->fabric_name() : "none";
 }
 
 std::vector<CertificateReport> Daemon::certificates() const {

@@ -63,6 +63,7 @@ class Daemon final : public Control, private TakeoverEvents, private TakeoverOff
   const std::vector<const WorkerCounters*>& workers() const override { return counter_views_; }
   std::vector<LinkReport> links() const override;
   std::string fabric() const override;
+  std::string fabric_kind() const override;
   std::vector<CertificateReport> certificates() const override;
   double start_unix_time() const override { return start_unix_time_; }
   LastReload last_reload() const override { return applied_.last_reload; }

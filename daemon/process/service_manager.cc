@@ -38,18 +38,17 @@ std::vector<daemon::InheritedSocket> inherited_sockets() {
   const std::vector<std::string> names = take_names(list);
   std::vector<daemon::InheritedSocket> sockets;
   for (int i = 0; i < count; ++i) {
-    const int fd = SD_LISTEN_FDS_START + i;
+    Descriptor fd(SD_LISTEN_FDS_START + i);
     const auto index = static_cast<size_t>(i);
     const std::string name = index < names.size() ? names[index] : "unknown";
-    if (sd_is_socket(fd, AF_UNSPEC, SOCK_STREAM, 1) > 0) {
-      if (const auto address = bound_address(fd)) {
-        sockets.push_back({name, to_string(*address), fd});
+    if (sd_is_socket(fd.get(), AF_UNSPEC, SOCK_STREAM, 1) > 0) {
+      if (const auto address = bound_address(fd.get())) {
+        sockets.push_back({name, to_string(*address), std::move(fd)});
         continue;
       }
     }
     LOG(WARNING) << "systemd has handed over '" << name
                  << "', which is not a listening stream socket; it is closed";
-    close(fd);
   }
   return sockets;
 }

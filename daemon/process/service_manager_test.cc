@@ -103,7 +103,8 @@ int inherits_two() {
 
   const std::vector<daemon::InheritedSocket> sockets = inherited_sockets();
   if (sockets.size() != 1) return complain("not the socket alone");
-  if (sockets[0].name != "calculator" || sockets[0].fd != 3) return complain("another socket");
+  if (sockets[0].name != "calculator" || sockets[0].fd.get() != 3)
+    return complain("another socket");
   if (sockets[0].address != to_string(*bound_address(3))) return complain("another address");
   if (fcntl(4, F_GETFD) >= 0) return complain("the pipe is still open");
   if ((fcntl(3, F_GETFD) & FD_CLOEXEC) == 0) return complain("children would inherit it");

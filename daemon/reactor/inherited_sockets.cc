@@ -14,15 +14,9 @@ std::string as_bound(const std::string& address) {
 
 }  // namespace
 
-InheritedSockets::InheritedSockets(const std::vector<InheritedSocket>& sockets) {
-  for (const InheritedSocket& socket : sockets) {
-    sockets_.push_back({socket, Descriptor(socket.fd)});
-  }
-}
-
 std::optional<Descriptor> InheritedSockets::take(const std::string& address) {
-  const auto found = std::ranges::find_if(sockets_, [&](const Held& socket) {
-    return as_bound(socket.what.address) == as_bound(address);
+  const auto found = std::ranges::find_if(sockets_, [&](const InheritedSocket& socket) {
+    return as_bound(socket.address) == as_bound(address);
   });
   if (found == sockets_.end()) return std::nullopt;
   Descriptor fd = std::move(found->fd);
@@ -36,8 +30,8 @@ void InheritedSockets::add(InheritedSockets more) {
 
 std::vector<std::string> InheritedSockets::left() const {
   std::vector<std::string> left;
-  for (const Held& socket : sockets_) {
-    left.push_back(socket.what.address + " (" + socket.what.name + ")");
+  for (const InheritedSocket& socket : sockets_) {
+    left.push_back(socket.address + " (" + socket.name + ")");
   }
   return left;
 }

@@ -19,14 +19,13 @@ namespace hat::daemon {
 struct InheritedSocket {
   std::string name;     // as the giver calls it: systemd's FileDescriptorName=
   std::string address;  // as to_string() writes it, with a numeric host: "tcp:127.0.0.1:9090"
-  int fd = -1;
+  Descriptor fd;
 };
 
 class InheritedSockets {
  public:
   InheritedSockets() = default;
-  // Owns the descriptors from now on.
-  explicit InheritedSockets(const std::vector<InheritedSocket>& sockets);
+  explicit InheritedSockets(std::vector<InheritedSocket> sockets) : sockets_(std::move(sockets)) {}
 
   // Removes and returns the socket that is bound to `address`; returns nothing if there is none.
   // The kernel knows all unix sockets as "unix:", so "shm:/run/hatrpcd/kv.ring" also finds
@@ -37,11 +36,7 @@ class InheritedSockets {
   std::vector<std::string> left() const;
 
  private:
-  struct Held {
-    InheritedSocket what;
-    Descriptor fd;
-  };
-  std::vector<Held> sockets_;
+  std::vector<InheritedSocket> sockets_;
 };
 
 }  // namespace hat::daemon

@@ -1,20 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
-// daemon/reactor/kernel_stream.h: a LibeventReactor's streams over kernel sockets; the .cc file
-// also has its timers, listeners and watches.
+// daemon/reactor/kernel_stream.h: a LibeventReactor's streams over kernel sockets.
 #pragma once
 
 #include <event2/event.h>
 #include <event2/event_struct.h>
 
+#include "base/descriptor.h"
 #include "daemon/reactor/libevent_reactor.h"
 
 namespace hat {
 
 class KernelStream final : public ByteStream {
  public:
-  // Owns `fd`, which must be non-blocking. For a stream that failed before it began, `fd` is -1 and
-  // `error` an errno value.
-  KernelStream(LibeventReactor& reactor, int fd, int error, bool connecting, StreamEvents& events);
+  // Makes a stream over a non-blocking socket. `connecting` says that connect(2) has not finished.
+  KernelStream(LibeventReactor& reactor, Descriptor socket, bool connecting, StreamEvents& events)
+      : KernelStream(reactor, std::move(socket), 0, connecting, events) {}
+  // Makes a stream that failed before it began: read() and write() return `error`, an errno value.
+  KernelStream(LibeventReactor& reactor, int error, StreamEvents& events)
+      : KernelStream(reactor, Descriptor(), error, false, events) {}
   ~KernelStream() override;
 
   IoResult read(std::span<std::byte> into) override;
@@ -30,6 +33,8 @@ class KernelStream final : public ByteStream {
  private:
   friend class LibeventReactor;
 
+  KernelStream(LibeventReactor& reactor, Descriptor socket, int error, bool connecting,
+               StreamEvents& events);
   static void on_event(evutil_socket_t, short what, void* self);
   bool connect_pending();
   void activate_again() {
@@ -40,7 +45,7 @@ class KernelStream final : public ByteStream {
 
   LibeventReactor& reactor_;
   StreamEvents& events_;
-  int fd_;
+  const Descriptor socket_;
   int error_;
   bool connecting_;
   bool again_ = false;

@@ -22,6 +22,53 @@ constexpr Duration kHotTime = std::chrono::milliseconds(2);
 
 }  // namespace
 
+class KernelTimer final : public Timer {
+ public:
+  KernelTimer(event_base* base, LibeventReactor& reactor, std::function<void()> on_time)
+      : reactor_(reactor), on_time_(std::move(on_time)) {
+    evtimer_assign(
+        &event_, base,
+        [](evutil_socket_t, short, void* self) { static_cast<KernelTimer*>(self)->on_time_(); },
+        this);
+  }
+  ~KernelTimer() override { event_del(&event_); }
+
+  void set(TimePoint when) override {
+    const auto us = std::chrono::ceil<std::chrono::microseconds>(when - reactor_.now()).count();
+    const auto left = us < 0 ? 0 : us;
+    const timeval after{left / 1'000'000, left % 1'000'000};
+    event_add(&event_, &after);
+  }
+  void cancel() override { event_del(&event_); }
+
+ private:
+  LibeventReactor& reactor_;
+  std::function<void()> on_time_;
+  event event_;
+};
+
+class KernelWatch final : public Watch {
+ public:
+  KernelWatch(LibeventReactor& reactor, int fd, std::function<void()> on_readable)
+      : reactor_(reactor), on_readable_(std::move(on_readable)) {
+    event_assign(
+        &event_, reactor.base_.get(), fd, EV_READ | EV_PERSIST,
+        [](evutil_socket_t, short, void* self) { static_cast<KernelWatch*>(self)->tell(); }, this);
+    event_add(&event_, nullptr);
+  }
+  ~KernelWatch() override { event_del(&event_); }
+
+ private:
+  void tell() {
+    reactor_.note_event();
+    on_readable_();
+  }
+
+  LibeventReactor& reactor_;
+  const std::function<void()> on_readable_;
+  event event_;
+};
+
 LibeventReactor::LibeventReactor() {
   Owned<event_config, event_config_free> config(event_config_new());
   // Only one thread uses the base, so it needs no lock. EVENT_BASE_FLAG_EPOLL_USE_CHANGELIST is not
@@ -30,19 +77,16 @@ LibeventReactor::LibeventReactor() {
   event_config_set_flag(config.get(), EVENT_BASE_FLAG_NOLOCK);
   base_.reset(event_base_new_with_config(config.get()));
   CHECK(base_) << "libevent cannot create an event base: out of memory or descriptors";
-  wake_fd_ = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
-  PCHECK(wake_fd_ >= 0) << "eventfd";
+  wake_fd_ = Descriptor(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC));
+  PCHECK(wake_fd_.get() >= 0) << "eventfd";
   wake_event_.reset(event_new(
-      base_.get(), wake_fd_, EV_READ | EV_PERSIST,
+      base_.get(), wake_fd_.get(), EV_READ | EV_PERSIST,
       [](evutil_socket_t, short, void* self) { static_cast<LibeventReactor*>(self)->run_posted(); },
       this));
   event_add(wake_event_.get(), nullptr);
 }
 
-LibeventReactor::~LibeventReactor() {
-  wake_event_.reset();
-  close(wake_fd_);
-}
+LibeventReactor::~LibeventReactor() = default;
 
 void LibeventReactor::run() {
   loop_thread_.enter();
@@ -127,13 +171,13 @@ void LibeventReactor::post(std::function<void()> work) {
     posted_.push_back(std::move(work));
   }
   const uint64_t one = 1;
-  [[maybe_unused]] const auto written = write(wake_fd_, &one, sizeof one);
+  [[maybe_unused]] const auto written = write(wake_fd_.get(), &one, sizeof one);
 }
 
 void LibeventReactor::run_posted() {
   note_event();
   uint64_t count = 0;
-  [[maybe_unused]] const auto drained = read(wake_fd_, &count, sizeof count);
+  [[maybe_unused]] const auto drained = read(wake_fd_.get(), &count, sizeof count);
   std::vector<std::function<void()>> posted;
   {
     const std::lock_guard lock(posted_mutex_);
@@ -148,6 +192,16 @@ TimePoint LibeventReactor::now() const {
     now_is_fresh_ = true;
   }
   return now_;
+}
+
+std::unique_ptr<Timer> LibeventReactor::timer(std::function<void()> on_time) {
+  assert_in_loop();
+  return std::make_unique<KernelTimer>(base_.get(), *this, std::move(on_time));
+}
+
+std::unique_ptr<Watch> LibeventReactor::watch(int descriptor, std::function<void()> on_readable) {
+  assert_in_loop();
+  return std::make_unique<KernelWatch>(*this, descriptor, std::move(on_readable));
 }
 
 void LibeventReactor::stay_awake_until(TimePoint when) {

@@ -91,7 +91,7 @@ class LibeventReactor final : public Reactor {
   std::chrono::seconds probe_tcp_after_{0};
   std::mutex posted_mutex_;
   std::vector<std::function<void()>> posted_;
-  int wake_fd_ = -1;
+  Descriptor wake_fd_;
   Owned<event, event_free> wake_event_;
 };
 

@@ -88,7 +88,7 @@ uint16_t bound_port(int fd) {
 Result<ListenSocket> ListenSocket::open(const Address& address, uint32_t mode,
                                         const std::string& group, int type) {
   HAT_TRY(const SocketAddress where, resolve(address, true));
-  const bool unix_socket = address.kind != Address::Kind::kTcp;
+  const bool unix_socket = address.is_path();
   const int fd = socket(where.storage.ss_family, type | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
   if (fd < 0) return failed(address, "cannot create a socket");
   ListenSocket result(Descriptor(fd), address);
@@ -111,7 +111,7 @@ Result<ListenSocket> ListenSocket::open(const Address& address, uint32_t mode,
 
 Result<ListenSocket> ListenSocket::adopt(Descriptor fd, const Address& address) {
   ListenSocket result(std::move(fd), address);
-  const bool unix_socket = address.kind != Address::Kind::kTcp;
+  const bool unix_socket = address.is_path();
   const int flags = fcntl(result.fd(), F_GETFL);
   if (flags < 0 || fcntl(result.fd(), F_SETFL, flags | O_NONBLOCK) != 0) {
     return failed(address, "the socket that was handed over cannot be used");

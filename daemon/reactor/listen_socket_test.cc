@@ -31,7 +31,9 @@ Descriptor listener_of_somebody(const std::string& text) {
 
 InheritedSockets inherit(Descriptor fd, const std::string& name = "hatrpcd.socket") {
   const std::string address = to_string(*bound_address(fd.get()));
-  return InheritedSockets(std::vector<InheritedSocket>{{name, address, fd.release()}});
+  std::vector<InheritedSocket> sockets;
+  sockets.push_back({name, address, std::move(fd)});
+  return InheritedSockets(std::move(sockets));
 }
 
 std::string temporary_path(const std::string& name) {
@@ -137,7 +139,9 @@ TEST(ListenSocket, RefusesWhatDoesNotListen) {
   int ends[2];
   ASSERT_EQ(pipe(ends), 0);
   const Descriptor other_end(ends[1]);
-  InheritedSockets inherited(std::vector<InheritedSocket>{{"pipe", "tcp:127.0.0.1:9090", ends[0]}});
+  std::vector<InheritedSocket> pipes;
+  pipes.push_back({"pipe", "tcp:127.0.0.1:9090", Descriptor(ends[0])});
+  InheritedSockets inherited(std::move(pipes));
   const auto socket = ListenSocket::adopt_or_open(inherited, *parse_address("tcp:127.0.0.1:9090"));
   ASSERT_FALSE(socket);
   EXPECT_THAT(socket.error().message, testing::HasSubstr("tcp:127.0.0.1:9090: cannot listen"));

@@ -41,7 +41,8 @@ class Connection final : public StreamEvents {
     int sockets[2];
     require(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets) == 0, "no sockets");
     rogue_ = std::make_unique<Rogue>(input, rogue_side, sockets[0]);
-    stream_ = std::make_unique<RingStream>(reactor, sockets[1], 0, other(rogue_side), *this);
+    stream_ =
+        std::make_unique<RingStream>(reactor, Descriptor(sockets[1]), other(rogue_side), *this);
   }
 
   Rogue& rogue() { return *rogue_; }

@@ -19,21 +19,20 @@ namespace ring = hatrpc::ring;
 // daemon maps the ring's pages too.
 constexpr uint64_t kRingBytesMax = 4 * 1024 * 1024;
 
-RingStream::RingStream(LibeventReactor& reactor, int fd, int error, ring::Side side,
+RingStream::RingStream(LibeventReactor& reactor, Descriptor socket, ring::Side side,
                        StreamEvents& events)
-    : reactor_(reactor), events_(events), fd_(fd), side_(side), error_(error) {
-  event_assign(&event_, reactor.base_.get(), fd, fd < 0 ? 0 : EV_READ | EV_PERSIST, on_event, this);
-  if (fd < 0) return;
-  handshake_.emplace(side, fd, ring::kRingBytesDefault, kRingBytesMax);
+    : reactor_(reactor), events_(events), socket_(std::move(socket)), side_(side) {
+  event_assign(&event_, reactor.base_.get(), socket_.get(), EV_READ | EV_PERSIST, on_event, this);
+  handshake_.emplace(side, socket_.get(), ring::kRingBytesDefault, kRingBytesMax);
   event_add(&event_, nullptr);
   greet();
 }
 
-RingStream::RingStream(LibeventReactor& reactor, int fd, ring::Memory memory, ring::Side side,
-                       StreamEvents& events)
-    : reactor_(reactor), events_(events), fd_(fd), side_(side), error_(0) {
-  event_assign(&event_, reactor.base_.get(), fd, EV_READ | EV_PERSIST, on_event, this);
-  channel_.emplace(fd, std::move(memory), side_);
+RingStream::RingStream(LibeventReactor& reactor, Descriptor socket, ring::Memory memory,
+                       ring::Side side, StreamEvents& events)
+    : reactor_(reactor), events_(events), side_(side) {
+  event_assign(&event_, reactor.base_.get(), socket.get(), EV_READ | EV_PERSIST, on_event, this);
+  channel_.emplace(socket.release(), std::move(memory), side_);
   // The counters in shared memory count only within the ring's bounds, as always.
   channel_->resync_reads();
   channel_->resync_writes();
@@ -45,7 +44,6 @@ RingStream::~RingStream() {
   reactor_.assert_in_loop();
   event_del(&event_);
   if (attention_ == Attention::kPolled) std::erase(reactor_.hot_rings_, this);
-  if (fd_ >= 0 && !channel_) close(fd_);
 }
 
 void RingStream::on_event(evutil_socket_t, short, void* self) {
@@ -66,8 +64,8 @@ void RingStream::greet() {
   ring::Memory memory = handshake_->take_memory();
   if (error == 0 && memory.ring_bytes() > kRingBytesMax) error = EMSGSIZE;
   if (error == 0) {
-    if (side_ == ring::Side::kConnector) refuse_descriptors(fd_);
-    channel_.emplace(fd_, std::move(memory), side_);
+    if (side_ == ring::Side::kConnector) refuse_descriptors(socket_.get());
+    channel_.emplace(socket_.release(), std::move(memory), side_);
     if (ends_writes_) channel_->end_writes();
   } else {
     error_ = error;
@@ -215,7 +213,7 @@ std::shared_ptr<const std::span<std::byte>> RingStream::memory() {
 
 std::vector<int> RingStream::descriptors() const {
   if (!channel_ || error_ != 0 || ended_ || !held_.empty() || channel_->broken()) return {};
-  return {fd_, channel_->memory()->fd()};
+  return {channel_->fd(), channel_->memory()->fd()};
 }
 
 IoResult RingStream::write(std::span<const iovec> from) {

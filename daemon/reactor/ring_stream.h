@@ -22,13 +22,12 @@ namespace hat {
 
 class RingStream final : public ByteStream {
  public:
-  // Owns `fd`, a connected unix socket. For a stream that failed before it began, `fd` is -1 and
-  // `error` an errno value.
-  RingStream(LibeventReactor& reactor, int fd, int error, hatrpc::ring::Side side,
+  // Begins the handshake over `socket`, a connected unix socket.
+  RingStream(LibeventReactor& reactor, Descriptor socket, hatrpc::ring::Side side,
              StreamEvents& events);
-  // Continues a connection that another stream of the same side has used; owns its socket.
-  RingStream(LibeventReactor& reactor, int fd, hatrpc::ring::Memory memory, hatrpc::ring::Side side,
-             StreamEvents& events);
+  // Continues a connection that another stream of the same side has used.
+  RingStream(LibeventReactor& reactor, Descriptor socket, hatrpc::ring::Memory memory,
+             hatrpc::ring::Side side, StreamEvents& events);
   ~RingStream() override;
 
   IoResult read(std::span<std::byte> into) override;
@@ -84,9 +83,9 @@ class RingStream final : public ByteStream {
 
   LibeventReactor& reactor_;
   StreamEvents& events_;
-  const int fd_;
+  Descriptor socket_;  // until channel_ exists, which owns it then
   const hatrpc::ring::Side side_;
-  int error_;
+  int error_ = 0;  // an errno value: the handshake has failed
   bool reading_ = false;
   bool writing_ = false;
   Attention attention_ = Attention::kNone;
@@ -97,7 +96,7 @@ class RingStream final : public ByteStream {
   uint64_t released_ = 0;          // how many entries have left held_ since the start
   Fifo<Held> held_;
   std::optional<hatrpc::ring::Handshake> handshake_;
-  std::optional<hatrpc::ring::Channel> channel_;  // owns fd_ once it exists
+  std::optional<hatrpc::ring::Channel> channel_;
   event event_;
 };
 

@@ -16,7 +16,7 @@ namespace hat {
 
 Result<SocketAddress> resolve(const Address& address, bool passive) {
   SocketAddress result;
-  if (address.kind != Address::Kind::kTcp) {
+  if (address.is_path()) {
     sockaddr_un name{};
     name.sun_family = AF_UNIX;
     std::memcpy(name.sun_path, address.path.data(), address.path.size());
@@ -62,6 +62,18 @@ Result<Address> bound_address(int fd) {
     return fail_errno("cannot create a socket", errno);
   }
   return to_address(where);
+}
+
+void set_tcp_options(int fd, std::chrono::seconds probe_after) {
+  const int on = 1;
+  setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+  if (probe_after.count() == 0) return;
+  const auto idle = static_cast<int>(probe_after.count());
+  const int interval = 10, probes = 3;
+  setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
+  setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &idle, sizeof idle);
+  setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &interval, sizeof interval);
+  setsockopt(fd, IPPROTO_TCP, TCP_KEEPCNT, &probes, sizeof probes);
 }
 
 void refuse_descriptors(int fd) {

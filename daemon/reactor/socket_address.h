@@ -4,6 +4,8 @@
 
 #include <sys/socket.h>
 
+#include <chrono>
+
 #include "base/address.h"
 
 namespace hat {
@@ -22,6 +24,10 @@ Result<SocketAddress> resolve(const Address& address, bool passive);
 Address to_address(const SocketAddress& socket_address);
 // Returns the address to which the socket is bound.
 Result<Address> bound_address(int fd);
+
+// Sets the options of a TCP connection: TCP_NODELAY, and keepalive probes after `probe_after`
+// without traffic; 0 means no probes.
+void set_tcp_options(int fd, std::chrono::seconds probe_after);
 
 // Stops the other side of a unix socket from passing descriptors to this process. Closing the last
 // copy of a passed descriptor can block: close(2) of a socket with SO_LINGER waits for as long as

@@ -71,7 +71,6 @@ Result<bool> Takeover::ask(const NodeConfig& node) {
   // reason for the refusal is received below.
   channel_->send(TakeoverKind::kHello, node.node);
   std::vector<daemon::InheritedSocket> sockets;
-  std::vector<Descriptor> owned;
   for (bool last = false; !last;) {
     auto answer = channel_->receive(true);
     if (!answer && answer.error().code == ErrorCode::kClosed) return false;
@@ -93,12 +92,10 @@ Result<bool> Takeover::ask(const NodeConfig& node) {
           "--takeover: the running hatrpcd sent something other than its listening sockets");
     }
     for (size_t i = 0; i < addresses.size(); ++i) {
-      sockets.push_back({"takeover", addresses[i], message.descriptors[i].get()});
-      owned.push_back(std::move(message.descriptors[i]));
+      sockets.push_back({"takeover", addresses[i], std::move(message.descriptors[i])});
     }
   }
-  for (Descriptor& one : owned) one.release();
-  sockets_ = daemon::InheritedSockets(sockets);
+  sockets_ = daemon::InheritedSockets(std::move(sockets));
   return true;
 }
 
@@ -187,7 +184,7 @@ void Takeover::take_connection(TakeoverMessage message) {
   const auto found = std::ranges::find(endpoints, address, [](const EndpointConfig& endpoint) {
     return to_string(endpoint.listen);
   });
-  const bool rings = found != endpoints.end() && found->listen.kind == Address::Kind::kShm;
+  const bool rings = found != endpoints.end() && found->listen.uses_rings();
   TakenConnection taken;
   if (lines.size() == 3) taken.server = KeptServer{lines[1], token_of(lines[2])};
   if (found != endpoints.end() && message.descriptors.size() == (rings ? 2u : 1u)) {

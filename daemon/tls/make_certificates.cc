@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/tls/make_certificates.h"
+#include "base/descriptor.h"
 
 #include <fcntl.h>
 #include <openssl/ec.h>
@@ -93,10 +94,11 @@ Result<void> write_file(const std::string& path, mode_t mode, const OwnedBio& te
     return fail_errno(what, error);
   };
   unlink(draft.c_str());
-  const int fd = open(draft.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
-  if (fd < 0) return failed(draft);
-  const bool written = write(fd, bytes, static_cast<size_t>(size)) == size && fsync(fd) == 0;
-  if (close(fd) != 0 || !written) return failed(draft);
+  Descriptor file(open(draft.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode));
+  if (file.get() < 0) return failed(draft);
+  const bool written =
+      write(file.get(), bytes, static_cast<size_t>(size)) == size && fsync(file.get()) == 0;
+  if (close(file.release()) != 0 || !written) return failed(draft);
   if (rename(draft.c_str(), path.c_str()) != 0) return failed(path);
   return {};
 }

@@ -84,6 +84,12 @@ void RecordTransport::advance_to(Contact next) {
   contact_ = next;
 }
 
+void RecordTransport::advance_to(End next) {
+  DCHECK(end_ < next) << "the output ends once";
+  end_ = next;
+  if (end_ == End::kDone) inner_->shutdown_write();
+}
+
 bool RecordTransport::send() {
   while (sealed_sent_ < sealed_.size() && write_error_ == 0) {
     const iovec rest{sealed_.data() + sealed_sent_, sealed_.size() - sealed_sent_};
@@ -107,9 +113,9 @@ void RecordTransport::send_plain(std::span<const uint8_t> bytes) {
 }
 
 void RecordTransport::end_writes() {
+  if (end_ != End::kNone) return;
   const bool waits = !send() && write_error_ == 0;
-  end_ = waits ? End::kDue : End::kDone;
-  if (!waits) inner_->shutdown_write();
+  advance_to(waits ? End::kDue : End::kDone);
 }
 
 void RecordTransport::want(bool read, bool write) {
@@ -121,8 +127,7 @@ void RecordTransport::want(bool read, bool write) {
 bool RecordTransport::on_writable() {
   if (!send() && write_error_ == 0) return false;
   if (end_ == End::kDue) {
-    end_ = End::kDone;
-    inner_->shutdown_write();
+    advance_to(End::kDone);
   }
   return true;
 }

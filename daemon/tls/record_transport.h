@@ -80,6 +80,7 @@ class RecordTransport {
     kDone,
   };
   void advance_to(Contact next);
+  void advance_to(End next);
 
   std::unique_ptr<ByteStream> inner_;
   std::vector<std::byte> sealed_;  // sealed records that wait to be sent

@@ -86,7 +86,7 @@ void TlsStream::change_to(State next) {
       {State::kHandshake, State::kHandshake}, {State::kHandshake, State::kWaits},
       {State::kHandshake, State::kOpen},      {State::kHandshake, State::kFailed},
       {State::kWaits, State::kWaits},         {State::kWaits, State::kHandshake},
-      {State::kOpen, State::kFailed},         {State::kFailed, State::kFailed}};
+      {State::kOpen, State::kFailed}};
   DCHECK(is_listed(kTransitions, state_, next));
   state_ = next;
 }

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// engine/costs/cost_curve.h: interpolates the measured costs of RDMA operations by size, and prints
-// these costs as JSON.
+// engine/costs/cost_curve.h: interpolates the measured costs of RDMA operations by size.
 #pragma once
 
 #include <cstdint>
 #include <span>
-#include <string>
 
 #include "config/component_costs.h"
 
@@ -17,9 +15,5 @@ namespace hat::engine {
 // smallest measured size has the cost of the smallest size. `costs` must be sorted by size; if
 // `costs` is empty, the result is 0.
 double cost_of(std::span<const SizedCost> costs, uint32_t bytes);
-
-// Returns one JSON object without a line break:
-//   {"fabric": "loop", "put": [{"bytes": 8, "ns": 61.2}, …], …, "compare_swap_ns": 70.1, …}
-std::string to_json(const ComponentCosts& costs);
 
 }  // namespace hat::engine

@@ -30,14 +30,6 @@ TEST(CostLines, AreStraightBetweenWhatWasMeasured) {
   EXPECT_EQ(cost_of(std::vector<SizedCost>{{8, 50}, {16, 10}}, 64), 0) << "never below nothing";
 }
 
-TEST(ComponentCosts, AreWrittenAsOneObject) {
-  const ComponentCosts costs{.fabric = "loop", .put = {{8, 61.24}, {64, 70}}, .fetch_add_ns = 5};
-  EXPECT_EQ(to_json(costs),
-            R"({"fabric": "loop", "put": [{"bytes": 8, "ns": 61.2}, {"bytes": 64, "ns": 70.0}], )"
-            R"("get": [], "compare_swap_ns": 0.0, "fetch_add_ns": 5.0, "message": [], )"
-            R"("wake_up_ns": 0.0, "registration": [], "copy": []})");
-}
-
 // A connected target and initiator. The initiator runs in the test's thread; a test may serve the
 // target in a second thread.
 struct Hosts {
@@ -168,6 +160,36 @@ TEST(Target, SaysWhomItDoesNotTake) {
   ASSERT_FALSE(one_more);
   EXPECT_EQ(one_more.error().message,
             "the target takes at most 1 initiators, and another one connected");
+}
+
+TEST(Target, GivesTheReplyBufferOfALostPeerToTheNextOneAlone) {
+  Hosts first({.memory_bytes = 4096, .peers_max = 2});
+  Target& target = *first.target;
+  ASSERT_TRUE(first.connect());
+  const auto join = [&](Initiator& initiator) {
+    const auto card = target.add(initiator.card());
+    ASSERT_TRUE(card) << card.error().message;
+    ASSERT_TRUE(initiator.connect(*card));
+  };
+  const auto reply_buffer_of = [&](Initiator& initiator) {
+    const std::byte* buffer = nullptr;
+    std::thread caller([&] { EXPECT_TRUE(initiator.call(8)); });
+    const auto answer = [&](std::span<const std::byte>, std::span<std::byte> reply) {
+      buffer = reply.data();
+      return size_t{8};
+    };
+    while (target.poll(answer) == 0) std::this_thread::yield();
+    caller.join();
+    return buffer;
+  };
+  const auto fabric = *open_loop_fabric();
+  const auto second = *Initiator::create(*fabric, {});
+  join(*second);
+  first.initiator.reset();
+  while (target.lost() == 0) target.take_events();
+  const auto third = *Initiator::create(*fabric, {});
+  join(*third);
+  EXPECT_NE(reply_buffer_of(*second), reply_buffer_of(*third));
 }
 
 TEST(Initiator, FailsBeyondTheTargetsMemory) {

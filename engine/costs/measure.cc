@@ -159,7 +159,8 @@ class Measurement {
   Result<void> registrations() {
     for (const uint32_t bytes : options_.registration_bytes) {
       if (options_.stop.stop_requested())
-        return fail(ErrorCode::kStopped, "stopped on request before measuring the cost of memory");
+        return fail(ErrorCode::kStopped,
+                    "stopped on request before measuring the cost of memory registration");
       HAT_TRY(const SharedMemory memory, SharedMemory::create("hatrpc-registered", bytes));
       std::ranges::fill(memory.bytes(), std::byte{1});
       std::vector<double> samples;

@@ -11,12 +11,10 @@
 // The measuring side controls the measurement: its messages request the other side to poll, to
 // sleep, or to finish. The measurement overwrites the target's memory.
 //
-// Thread   Each side blocks the thread that owns the fabric, so use a thread that has no other
-// work. Errors   An error is a sentence with the operation that failed and the error of the fabric.
-// If the
-//          fabric refuses to register memory of some size, this is not an error: the result has
-// only
-//          the costs of the smaller sizes.
+// Thread   Each side blocks the thread that owns the fabric, so use a thread without other work.
+// Errors   An error is a sentence with the operation that failed and the error of the fabric. It is
+//          not an error if the fabric refuses to register memory of some size: the result then has
+//          only the costs of the smaller sizes.
 #pragma once
 
 #include <chrono>

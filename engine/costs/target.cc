@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/costs/target.h"
 
+#include <algorithm>
 #include <array>
 
 #include "engine/fabric/sleep.h"
@@ -69,10 +70,20 @@ Result<CostCard> Target::add(const CostCard& initiator) {
                       .bytes = region_->bytes().size(),
                       .rkey = region_->rkey(),
                       .message_bytes_max = options_.message_bytes_max};
-  const size_t slot = options_.peers_max * kReceivesPerPeer + peers_.size();
   const uint32_t number = pair->number();
-  peers_.emplace(number, Peer{std::move(pair), slot * options_.message_bytes_max});
+  peers_.emplace(number, Peer{std::move(pair), free_reply()});
   return card;
+}
+
+// Returns the offset of a reply buffer that no peer has. The buffers are after the receive buffers.
+size_t Target::free_reply() const {
+  const auto is_used = [this](size_t offset) {
+    return std::ranges::any_of(
+        peers_, [offset](const auto& peer) { return peer.second.reply_offset == offset; });
+  };
+  size_t offset = size_t{options_.peers_max} * kReceivesPerPeer * options_.message_bytes_max;
+  while (is_used(offset)) offset += options_.message_bytes_max;
+  return offset;
 }
 
 void Target::post_receive(uint64_t id) {

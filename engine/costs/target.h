@@ -31,8 +31,8 @@
 
 namespace hat::engine {
 
-// The time that a queue pair waits for an acknowledgement. The value is the same as for RDMA lanes,
-// and just as long because a busy host acknowledges late.
+// The time that a queue pair waits for an acknowledgement. The time is long, as it is for RDMA
+// lanes, because a busy host acknowledges late.
 inline constexpr std::chrono::nanoseconds kCostAckTimeout = std::chrono::milliseconds(67);
 
 // What one side must know about the other side before they can connect: the address of a queue pair
@@ -79,12 +79,13 @@ class Target {
  private:
   struct Peer {
     std::unique_ptr<QueuePair> pair;
-    size_t reply_offset;  // in buffers_
+    size_t reply_offset;  // the offset of the peer's reply buffer in buffers_
   };
 
   Target(Fabric& fabric, const TargetOptions& options) : fabric_(fabric), options_(options) {}
   Result<void> open();
   size_t receive_offset(uint64_t id) const { return id * options_.message_bytes_max; }
+  size_t free_reply() const;
   void post_receive(uint64_t id);
   void answer(const Completion& call, const CallHandler& handler);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // engine/fabric/conformance.h: the test suite that every fabric must pass. The test of each fabric
-// instantiates it:
+// instantiates the suite, for example:
 //
 //   INSTANTIATE_TEST_SUITE_P(Loop, FabricConformance, testing::Values(&open_loop_fabric));
 #pragma once
@@ -35,7 +35,7 @@ struct FabricSide {
   std::unique_ptr<CompletionQueue> cq;
   std::unique_ptr<ReceiveQueue> srq;
   std::unique_ptr<QueuePair> qp;
-  std::vector<Completion> completions;  // those that turn() has polled
+  std::vector<Completion> completions;  // the completions that iterate() has polled so far
 };
 
 std::vector<uint64_t> ids(const std::vector<Completion>& completions);
@@ -45,10 +45,10 @@ class FabricConformance : public testing::TestWithParam<OpenFabric> {
   // Creates two hosts, a_ and b_, and connects their queue pairs.
   void connect(RemoteAccess access = {.write = true, .read = true, .atomic = true},
                void (*change)(QueuePairOptions&) = nullptr);
-  // Turns both sides once: each handles its events and polls its completions.
+  // Lets each of the two hosts handle its events and poll its completions once.
   void iterate();
   static constexpr std::chrono::seconds kPatience{20};  // an emulated machine is slow
-  // Turns both sides until `side` has `count` completions. Fails the test after kPatience.
+  // Calls iterate() until `side` has `count` completions. Fails the test after kPatience.
   void wait_for(FabricSide& side, size_t count);
   Status status_of_one(const WorkRequest& work);
 

@@ -41,7 +41,7 @@ TEST_P(FabricConformance, RequestsBeyondTheRegionFail) {
                         Row{static_cast<uint64_t>(-8), 8}, Row{static_cast<uint64_t>(-8), 16}}) {
     for (const Opcode opcode : {Opcode::kWrite, Opcode::kRead, Opcode::kWriteImm}) {
       connect();
-      b_->receive(1, 0, 0);  // for the kWriteImm: some devices look for a receive first
+      b_->receive(1, 0, 0);  // for kWriteImm: some devices check first whether a receive is posted
       const Segment local = a_->at(0, row.bytes);
       EXPECT_EQ(status_of_one({.opcode = opcode,
                                .segments = {&local, 1},
@@ -284,7 +284,7 @@ TEST_P(FabricConformance, NoReceiveIsLostWithAQueuePair) {
   const Segment from = a_->at(0, 8);
   const std::vector<WorkRequest> chain(FabricSide::kReceives, WorkRequest{.segments = {&from, 1}});
   ASSERT_EQ(a_->qp->post({chain.data(), 10}), 10u);
-  std::this_thread::sleep_for(20ms);  // a device delivers the sends meanwhile; no side polls
+  std::this_thread::sleep_for(20ms);  // a device delivers the SENDs meanwhile, without a poll
   b_->qp.reset();
   wait_for(*a_, 10);
   const size_t used = b_->completions.size();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// engine/fabric/conformance_transfers.cc: tests for how bytes move, in which order, and which side
-// is woken.
+// engine/fabric/conformance_transfers.cc: tests that a fabric moves the right bytes, keeps the
+// order of requests, and wakes a side that sleeps.
 #include <gmock/gmock.h>
 #include <poll.h>
 
@@ -217,7 +217,8 @@ TEST_P(FabricConformance, AtomicsKeepTheirPlaceInAChain) {
   EXPECT_EQ(a_->word(192), 9u);
 }
 
-// Two initiators have requests outstanding at the same time: no two requests get the same value.
+// Tests that atomics of two hosts on the same words do not interleave, although both hosts have
+// requests outstanding at the same time.
 TEST_P(FabricConformance, AtomicsOfSeveralQueuePairsAreOneStepEach) {
   connect();
   FabricSide third(GetParam(), {});

@@ -2,7 +2,7 @@
 // engine/fabric/fabric.h: RDMA in the terms of the verbs API: registered memory, reliable connected
 // (RC) queue pairs, completion queues. Protocols use this header and never a device directly.
 //
-//   auto region = fabric.register_memory(memory, {.remote_write = true});
+//   auto region = fabric.register_memory(memory, {.write = true});
 //   auto cq     = fabric.create_completion_queue(256);
 //   auto srq    = fabric.create_receive_queue(64);
 //   auto qp     = fabric.create_queue_pair({.send_cq = cq, .recv_cq = cq, .srq = srq, …});
@@ -24,23 +24,23 @@
 //             range is not inside the region, or the region does not permit the operation.
 //   errors    The first request that fails completes with the reason. The queue pair and its peer
 //             then enter the error state, and all later requests complete as kFlushed.
-//   visible   The peer's CPU may read bytes that a WRITE wrote once a later SEND or WRITE_WITH_IMM
-//             of the same queue pair has completed there. Nothing else makes them visible.
+//   visible   The peer's CPU sees the bytes of a WRITE once a later SEND or WRITE_WITH_IMM of the
+//             same queue pair has completed at the peer. Before that, the CPU must not read them.
 //   atomics   An atomic acts on 8 bytes at an address that is a multiple of 8, in the byte order of
-//             the memory's owner. Any other address is refused, or never answered (Soft-RoCE), so
-//             do not rely on an error. An atomic is one indivisible step for all other atomics on
-//             that memory, from any queue pair. For the owner's CPU it is one only if
-//             limits().atomics says so, and for WRITEs never: an atomic that has already read the
-//             word may undo a WRITE. Atomics keep their place in the order of posting: a side
-//             whose request has seen the effect of an atomic also finds the bytes that were
-//             WRITTEN before that atomic.
+//             the memory's owner. Any other address is refused or, on Soft-RoCE, never answered.
+//             Atomics on one word never interleave, even from different queue pairs. An atomic and
+//             the owner's CPU can interleave unless limits().atomics is kHost. An atomic and a
+//             WRITE can always interleave: the atomic may overwrite the WRITE with an older value.
+//             A request that sees the effect of an atomic also sees all WRITEs that were posted
+//             before this atomic.
 //
-// A successful unsignaled request has no completion of its own: the next signaled completion shows
-// that it is done. Until then the request counts against send_entries of its queue pair.
+// An unsignaled request that succeeds has no completion. The completion of a later signaled request
+// shows that the unsignaled request is done. Until then, the unsignaled request counts against
+// send_entries of its queue pair.
 //
-// Thread   completion queues, receive queues and queue pairs that are used together belong to one
+// Thread   Completion queues, receive queues and queue pairs that are used together belong to one
 //          thread. register_memory() and next_event() belong to the thread that owns the fabric.
-// Errors   set-up functions return a Result whose error is a sentence; completions carry a Status.
+// Errors   Set-up functions return a Result whose error is a sentence; completions carry a Status.
 #pragma once
 
 #include <array>
@@ -59,7 +59,8 @@
 
 namespace hat::engine {
 
-// Operations that peers may perform on a region. The owner's requests may always read and write it.
+// The operations that peers may perform on a memory region. The owner's own requests may always
+// read and write the region.
 struct RemoteAccess {
   bool write = false;
   bool read = false;
@@ -86,10 +87,11 @@ enum class Opcode : uint8_t {
   kWrite,
   kWriteImm,
   kRead,
-  kCompareSwap,      // on 8 aligned bytes; their old value is written to the only segment
-  kFetchAdd,         // as kCompareSwap; wraps at 2^64
-  kReceive,          // only in completions: of the receive that a kSend or kSendImm consumed
-  kReceiveWriteImm,  // only in completions: of a kWriteImm; `bytes` is the number written
+  kCompareSwap,      // acts on 8 aligned bytes, and writes their old value to the only segment
+  kFetchAdd,         // like kCompareSwap; the sum wraps at 2^64
+  kReceive,          // only in completions: a receive that the peer's kSend or kSendImm consumed
+  kReceiveWriteImm,  // only in completions: a receive that the peer's kWriteImm consumed; `bytes`
+                     // is the number of bytes that the kWriteImm wrote
 };
 
 struct Segment {
@@ -104,7 +106,8 @@ struct WorkRequest {
   uint64_t id = 0;
   Opcode opcode = Opcode::kSend;
   bool signaled = true;
-  bool inlined = false;    // post() copies the bytes (inline_bytes_max); not for reads or atomics
+  // post() copies the bytes to send, at most inline_bytes_max. Not possible for READs and atomics.
+  bool inlined = false;
   bool solicited = false;  // also wakes a thread that waits for solicited completions only
   uint32_t imm = 0;
   std::span<const Segment> segments{};  // at most kSegmentsMax; valid until post() returns
@@ -132,13 +135,13 @@ enum class Status : uint8_t {
 std::string_view text(Status status);
 
 struct Completion {
-  uint64_t id = 0;  // of the work request, or of the receive
+  uint64_t id = 0;  // the id of the work request or of the receive
   Status status = Status::kSuccess;
   Opcode opcode = Opcode::kSend;  // meaningless unless status is kSuccess
   bool has_imm = false;
   uint32_t imm = 0;
-  uint32_t bytes = 0;  // set for receives, reads and atomics
-  uint32_t queue_pair = 0;
+  uint32_t bytes = 0;       // set for receives, reads and atomics
+  uint32_t queue_pair = 0;  // QueuePair::number()
 };
 
 class CompletionQueue {
@@ -147,8 +150,9 @@ class CompletionQueue {
   // Writes completions to `into` and returns their number. Makes no system call, unless the loop
   // fabric has to wake a sleeping peer, map a region or handle an error.
   virtual size_t poll(std::span<Completion> into) = 0;
-  // Lets the next completion (the next solicited one if `solicited_only`) make event_fd() readable,
-  // once. A completion that arrived before arm() does not, so poll again after arming.
+  // Arms the queue: the next completion makes event_fd() readable, once. If `solicited_only` is
+  // true, only the next solicited completion does. A completion that arrived before arm() does not
+  // make event_fd() readable, so the caller must call poll() after arm().
   virtual void arm(bool solicited_only) = 0;
   virtual int event_fd() const = 0;
   virtual void take_events() = 0;  // makes event_fd() unreadable again
@@ -159,11 +163,12 @@ struct ReceiveRequest {
   std::span<const Segment> segments{};  // at most kSegmentsMax; valid until post() returns
 };
 
-// Receives that all queue pairs created with this queue share, consumed in the order of posting.
+// A shared receive queue. All queue pairs that were created with this queue consume its receives,
+// in the order in which the receives were posted.
 class ReceiveQueue {
  public:
   virtual ~ReceiveQueue() = default;
-  // Posts receives and returns how many it took: all of them, unless the queue is full.
+  // Posts receives, and returns how many receives the queue took: all of them, unless it is full.
   virtual size_t post(std::span<const ReceiveRequest> requests) = 0;
 };
 
@@ -181,32 +186,32 @@ class QueuePair {
   virtual QueuePairAddress address() const = 0;
   virtual Result<void> connect(const QueuePairAddress& other) = 0;
   virtual QueuePairState state() const = 0;
-  // Posts a chain of requests at once and returns how many it took. It takes all of them, unless
-  // send_entries requests are outstanding, a request exceeds a limit, or the queue pair is not
-  // connected yet. Requests that it takes in the error state are flushed.
+  // Posts the requests of `chain` in order, and returns how many requests the queue pair took: all
+  // of them, unless send_entries requests are outstanding, a request exceeds a limit, or the queue
+  // pair is not connected yet. Requests that are posted in the error state complete as kFlushed.
   virtual size_t post(std::span<const WorkRequest> chain) = 0;
   // Puts the queue pair into error: outstanding requests complete as kFlushed.
   virtual void fail() = 0;
-  // Returns true once no request of the peer acts on this side's memory any more. Call it in the
-  // error state. A device guarantees that by itself, but on the loop fabric the peer's process may
-  // be stopped in the middle of a request. Until settled() returns true, keep the queue pair, and
-  // do not reuse the memory that its peer could reach.
+  // Returns true if requests of the peer can no longer act on this side's memory. Call it only in
+  // the error state. The result is always true for a device. On the loop fabric, the peer's process
+  // can be stopped in the middle of a request: until settled() returns true, the caller must keep
+  // the queue pair, and must not reuse the memory that the peer could access.
   virtual bool settled() const { return true; }
 };
 
 struct QueuePairOptions {
-  CompletionQueue& send_cq;  // all three must outlive the queue pair
+  CompletionQueue& send_cq;  // `send_cq`, `recv_cq` and `srq` must outlive the queue pair
   CompletionQueue& recv_cq;
   ReceiveQueue& srq;
   uint32_t send_entries = 128;
   uint32_t inline_bytes_max = 0;
   RemoteAccess access;  // what the peer may do through this queue pair, if the region allows it too
-  // If the peer does not answer: how often to retry, each time after ack_timeout (a device may
-  // round the time up).
+  // If the peer does not answer: the number of retries, each after the time ack_timeout, which a
+  // device may round up.
   std::chrono::nanoseconds ack_timeout = std::chrono::milliseconds(4);
   uint8_t retries = 6;  // 0 … 6
-  // If the peer has no receive posted: how often to retry, each time after rnr_timer. 7 means to
-  // wait forever.
+  // If the peer has no receive posted: the number of retries, each after the time rnr_timer.
+  // rnr_retries = 7 means to retry forever.
   std::chrono::nanoseconds rnr_timer = std::chrono::microseconds(640);
   uint8_t rnr_retries = 7;
 };
@@ -221,15 +226,15 @@ struct FabricEvent {
     kAddressesChanged,
   };
   Kind kind{};
-  uint32_t queue_pair = 0;  // of a kQueuePairError
+  uint32_t queue_pair = 0;  // if `kind` is kQueuePairError: the number of the queue pair
   std::string detail;
 };
 
-// The accesses to the same memory for which an atomic request is one indivisible step.
+// The other accesses to a word that cannot interleave with an atomic request on this word.
 enum class Atomicity : uint8_t {
-  kNone,    // none: the fabric does not support atomics
+  kNone,    // the fabric does not support atomics
   kDevice,  // other atomic requests through the same device
-  kHost,    // those, and atomic instructions of the processors
+  kHost,    // other atomic requests, and atomic instructions of the host's processors
 };
 
 struct FabricLimits {
@@ -237,15 +242,15 @@ struct FabricLimits {
   uint32_t send_entries_max = 0;
   uint32_t receive_entries_max = 0;
   uint32_t completion_entries_max = 0;
-  uint32_t reads_max = 0;  // outstanding READs and atomics per queue pair; 0: not supported
+  uint32_t reads_max = 0;  // outstanding READs and atomics of a queue pair; 0: not supported
   Atomicity atomics = Atomicity::kNone;
-  uint64_t regions_max = 0;  // how many memory keys exist
+  uint64_t regions_max = 0;  // the number of memory keys
   bool pins = true;          // registered memory counts against RLIMIT_MEMLOCK
 };
 
 class Fabric {
  public:
-  virtual ~Fabric() = default;  // the objects that it created must be gone before
+  virtual ~Fabric() = default;  // destroy all objects that the fabric created before the fabric
   virtual std::string_view name() const = 0;
   // Returns a text that names what the fabric can reach. Two fabrics with equal texts can be
   // connected with each other, as far as the fabrics know.
@@ -253,9 +258,9 @@ class Fabric {
   virtual FabricLimits limits() const = 0;
   virtual Result<std::unique_ptr<MemoryRegion>> register_memory(const SharedMemory& memory,
                                                                 RemoteAccess access) = 0;
-  // Registers memory for this side's own WRITEs, READs and atomics, not for SENDs or receives. No
-  // peer can name this memory. It must outlive the region. `memory` may map the same pages twice in
-  // a row, as a ring does.
+  // Registers memory that this side's own WRITEs, READs and atomics can use, but not SENDs and
+  // receives, and no request of a peer. The memory must outlive the region. `memory` may map the
+  // same pages twice, one mapping after the other, as a ring does.
   virtual Result<std::unique_ptr<MemoryRegion>> register_own(std::span<std::byte> memory) = 0;
   virtual Result<std::unique_ptr<CompletionQueue>> create_completion_queue(uint32_t entries) = 0;
   virtual Result<std::unique_ptr<ReceiveQueue>> create_receive_queue(uint32_t entries) = 0;

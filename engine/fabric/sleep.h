@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// engine/fabric/sleep.h: sleeps on descriptors, for threads that have no reactor (tests and
+// engine/fabric/sleep.h: waits for file descriptors, in threads without an event loop (tests and
 // benchmarks).
 #pragma once
 
@@ -11,8 +11,8 @@
 
 namespace hat::engine {
 
-// Sleeps until one of at most four descriptors is readable. Returns false if `at_most` passes
-// first.
+// Sleeps until one of the `descriptors`, of which there are at most four, is readable. Returns
+// false if the time `at_most` passes first.
 inline bool sleep_on(std::initializer_list<int> descriptors, std::chrono::milliseconds at_most) {
   std::array<pollfd, 4> all{};
   size_t count = 0;

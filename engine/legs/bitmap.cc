@@ -102,8 +102,8 @@ void Bitmap::read(const RemoteBuffer& bitmap, const LaneShape& shape, std::span<
 // --- S ---
 
 void Bitmap::start(Outgoing& message) {
-  lane_.post_message(message, Opcode::kWrite, lane_.other_slot(message.sequence));
-  set(lane_.sender_extra(), lane_.out_shape(), message.sequence);
+  sender_.post_message(message, Opcode::kWrite, sender_.other_slot(message.sequence));
+  set(sender_.extra(), sender_.shape(), message.sequence);
   has_new_ = true;
 }
 
@@ -116,33 +116,33 @@ void Bitmap::before_post() {
 }
 
 bool Bitmap::few_free() const {
-  const uint64_t slots = lane_.out_shape().slots;
-  const uint64_t free = slots - (lane_.sent() - lane_.acked());
+  const uint64_t slots = sender_.shape().slots;
+  const uint64_t free = slots - (sender_.sent() - sender_.acked());
   return free * 100 < slots * lane_.options().bitmap.recycle_percent;
 }
 
 void Bitmap::recycle() {
-  uint64_t delivered = lane_.acked();
-  while (delivered != lane_.sent() && get(lane_.scratch_out(), lane_.out_shape(), delivered)) {
+  uint64_t delivered = sender_.acked();
+  while (delivered != sender_.sent() && get(lane_.scratch_out(), sender_.shape(), delivered)) {
     ++delivered;
   }
-  if (delivered != lane_.acked()) {
+  if (delivered != sender_.acked()) {
     found_none_free_ = 0;
-    return lane_.acknowledge(delivered);
+    return sender_.acknowledge(delivered);
   }
   if (++found_none_free_ < lane_.options().bitmap.empty_polls_max) return;
   found_none_free_ = 0;
-  asked_at_ = lane_.acked();
-  lane_.send_control(ControlKind::kTell, Leg::kSend, lane_.acked());
+  asked_at_ = sender_.acked();
+  lane_.send_control(ControlKind::kTell, Leg::kSend, sender_.acked());
 }
 
 // --- R ---
 
 void Bitmap::take_new() {
-  const LaneShape& shape = lane_.in_shape();
+  const LaneShape& shape = receiver_.shape();
   const auto* words_read = reinterpret_cast<const Word*>(lane_.scratch_in().data());
   bool found = false;
-  const uint64_t first = lane_.next();
+  const uint64_t first = receiver_.next();
   // Each iteration handles a run of slots that are in one word and one round.
   for (uint64_t run = first; run != first + shape.slots;) {
     const uint64_t slot = run & (shape.slots - 1);
@@ -153,7 +153,8 @@ void Bitmap::take_new() {
     if (count < 64) turned &= (Word{1} << count) - 1;
     for (; turned != 0 && !lane_.broken(); turned &= turned - 1) {
       const uint64_t sequence = run + static_cast<uint64_t>(std::countr_zero(turned));
-      if (sequence >= lane_.next() && !lane_.arrival(sequence).here) found |= take(sequence);
+      if (sequence >= receiver_.next() && !receiver_.arrival(sequence).here)
+        found |= take(sequence);
     }
     run += count;
   }
@@ -168,18 +169,18 @@ void Bitmap::take_new() {
 // Takes a message out of its slot. Returns false if the message is not there yet, or if the slot
 // holds a message of another round.
 bool Bitmap::take(uint64_t sequence) {
-  const std::byte* slot = lane_.landing(sequence, stride(lane_.in_shape())).data;
+  const std::byte* slot = receiver_.landing(sequence, stride(receiver_.shape())).data;
   Envelope envelope;
   std::memcpy(&envelope, slot, sizeof envelope);
   const bool ours = envelope.kind == ControlKind::kMessage && envelope.leg == leg_ &&
                     envelope.sequence == static_cast<uint32_t>(sequence) &&
-                    envelope.frame.payload_bytes <= lane_.in_shape().slot_bytes;
+                    envelope.frame.payload_bytes <= receiver_.shape().slot_bytes;
   return ours && sum_of(envelope, slot + sizeof envelope) == envelope.checksum &&
-         lane_.arrive_in_window(sequence, leg_);
+         receiver_.arrive_in_window(sequence, leg_);
 }
 
 void Bitmap::on_delivered(uint64_t sequence) {
-  set(lane_.receiver_extra(), lane_.in_shape(), sequence);
+  set(receiver_.extra(), receiver_.shape(), sequence);
 }
 
 // --- Both ---
@@ -187,13 +188,13 @@ void Bitmap::on_delivered(uint64_t sequence) {
 void Bitmap::on_control(const Envelope& control, std::span<const std::byte> body) {
   switch (control.kind) {
     case ControlKind::kReadBitmap:
-      if (lane_.in_shape().leg != leg_) return LegHandler::on_control(control, body);
+      if (receiver_.shape().leg != leg_) return LegHandler::on_control(control, body);
       awake_ = true;
       found_nothing_ = 0;
       return;
     case ControlKind::kAsleep:
       reader_sleeps_ = true;
-      has_new_ = lane_.acked() != lane_.sent();  // R may have READ the bitmap too early
+      has_new_ = sender_.acked() != sender_.sent();  // R may have READ the bitmap too early
       return;
     default:
       return LegHandler::on_control(control, body);
@@ -201,9 +202,9 @@ void Bitmap::on_control(const Envelope& control, std::span<const std::byte> body
 }
 
 bool Bitmap::wants_taken() const {
-  const bool may_help = read_at_ != lane_.sent() || lane_.waits_for_slots();
-  const bool is_told = asked_at_ == lane_.acked();
-  return lane_.out_shape().leg == leg_ && !reads_taken_ && !is_told && few_free() && may_help;
+  const bool may_help = read_at_ != sender_.sent() || sender_.waits_for_slots();
+  const bool is_told = asked_at_ == sender_.acked();
+  return sender_.shape().leg == leg_ && !reads_taken_ && !is_told && few_free() && may_help;
 }
 
 bool Bitmap::wants_poll() const { return (awake_ && !reads_new_) || wants_taken(); }
@@ -211,12 +212,12 @@ bool Bitmap::wants_poll() const { return (awake_ && !reads_new_) || wants_taken(
 bool Bitmap::poll() {
   if (awake_ && !reads_new_ && lane_.space() != 0) {
     reads_new_ = true;
-    read(lane_.other().sender_extra, lane_.in_shape(), lane_.scratch_in(), kReadNew);
+    read(lane_.other().sender_extra, receiver_.shape(), lane_.scratch_in(), kReadNew);
   }
   if (wants_taken() && lane_.space() != 0) {
     reads_taken_ = true;
-    read_at_ = lane_.sent();
-    read(lane_.other().receiver_extra, lane_.out_shape(), lane_.scratch_out(), kReadTaken);
+    read_at_ = sender_.sent();
+    read(lane_.other().receiver_extra, sender_.shape(), lane_.scratch_out(), kReadTaken);
   }
   return false;  // on_completion() handles what the READs find
 }

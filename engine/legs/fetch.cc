@@ -69,7 +69,7 @@ class Fetch final : public LegHandler {
     uint32_t bytes = 0;  // bytes of the message that R has requested so far
   };
 
-  bool is_fetched() const { return leg_ == lane_.in_shape().leg; }
+  bool is_fetched() const { return leg_ == receiver_.shape().leg; }
   void push(Outgoing& message);
   void push_some();
   void begin_reads();
@@ -98,12 +98,12 @@ class Fetch final : public LegHandler {
 
 // --- S ---
 
-// Only fills the table, since R READs the message: if R did not READ now, RdmaLane::leg_for() would
+// Only fills the table, since R READs the message: if R did not READ now, SendSide::leg_for() would
 // have chosen another leg.
 void Fetch::start(Outgoing& message) {
-  const uint64_t slots = lane_.out_shape().slots;
+  const uint64_t slots = sender_.shape().slots;
   const uint64_t slot = message.sequence & (slots - 1);
-  auto* table = reinterpret_cast<Index*>(lane_.sender_extra().bytes().data());
+  auto* table = reinterpret_cast<Index*>(sender_.extra().bytes().data());
   const auto low_bits = static_cast<uint32_t>(message.sequence);
   const auto set = [&](uint64_t index, Index value) {
     std::atomic_ref<uint64_t> word(reinterpret_cast<uint64_t&>(table[index]));
@@ -122,11 +122,11 @@ void Fetch::push(Outgoing& message) {
 }
 
 void Fetch::push_some() {
-  if (lane_.fetch_epoch_there() % 2 == 1) to_push_.clear();  // R READs again, and finds them
+  if (sender_.fetch_epoch_there() % 2 == 1) to_push_.clear();  // R READs again, and finds them
   while (!to_push_.empty() && lane_.space() != 0) {
-    Outgoing& message = lane_.outgoing(to_push_.front());
+    Outgoing& message = sender_.outgoing(to_push_.front());
     // The receiver may have READ the message meanwhile, and another message may have its slot now.
-    const bool waits = message.sequence == to_push_.front() && message.sequence >= lane_.acked();
+    const bool waits = message.sequence == to_push_.front() && message.sequence >= sender_.acked();
     to_push_.pop_front();
     if (waits && message.leg == leg_) push(message);
   }
@@ -135,11 +135,11 @@ void Fetch::push_some() {
 void Fetch::on_control(const Envelope& control, std::span<const std::byte> body) {
   if (control.kind != ControlKind::kPush) return LegHandler::on_control(control, body);
   // R names the first message that it lacks. If that one is not in flight, R lacks none.
-  const auto from = lane_.sent_sequence(control.sequence);
+  const auto from = sender_.sent_sequence(control.sequence);
   to_push_.clear();
   if (!from) return;
-  for (uint64_t sequence = *from; sequence != lane_.sent(); ++sequence) {
-    if (lane_.outgoing(sequence).leg == leg_) to_push_.push_back(sequence);
+  for (uint64_t sequence = *from; sequence != sender_.sent(); ++sequence) {
+    if (sender_.outgoing(sequence).leg == leg_) to_push_.push_back(sequence);
   }
   push_some();
 }
@@ -149,16 +149,16 @@ void Fetch::on_control(const Envelope& control, std::span<const std::byte> body)
 bool Fetch::wants_poll() const {
   if (!to_push_.empty()) return true;
   if (!is_fetched()) return false;
-  return fetching_ ? lane_.due() != 0 : lane_.next() >= again_at_;
+  return fetching_ ? receiver_.due() != 0 : receiver_.next() >= again_at_;
 }
 
 bool Fetch::poll() {
   push_some();
   if (!is_fetched()) return false;
-  if (!fetching_ && lane_.next() >= again_at_) {
+  if (!fetching_ && receiver_.next() >= again_at_) {
     fetching_ = true;
     reads_in_vain_ = 0;
-    lane_.set_fetch_epoch(++epoch_);
+    receiver_.set_fetch_epoch(++epoch_);
   }
   if (fetching_) begin_reads();
   return false;  // on_completion() handles what the READs find
@@ -170,23 +170,24 @@ void Fetch::begin_reads() {
     if (reads_.empty()) ask_for_pushes();
     return;
   }
-  const uint32_t wanted = std::min({lane_.due(), options.depth, uint32_t{lane_.in_shape().slots}});
-  for (uint64_t sequence = lane_.next(); sequence != lane_.next() + wanted; ++sequence) {
+  const uint32_t wanted =
+      std::min({receiver_.due(), options.depth, uint32_t{receiver_.shape().slots}});
+  for (uint64_t sequence = receiver_.next(); sequence != receiver_.next() + wanted; ++sequence) {
     if (reads_.size() >= wanted || lane_.space() == 0) break;
     const bool is_read = std::ranges::find(reads_, sequence, &Read::sequence) != reads_.end();
-    if (is_read || lane_.arrival(sequence).here) continue;
+    if (is_read || receiver_.arrival(sequence).here) continue;
     Read& read = reads_.emplace_back();
     read.sequence = sequence;
     read.level = levels_;
-    const uint64_t slot = sequence & (lane_.in_shape().slots - 1);
-    if (levels_ == 0) read_slot(read, 0, std::min(last_bytes_, stride(lane_.in_shape())));
+    const uint64_t slot = sequence & (receiver_.shape().slots - 1);
+    if (levels_ == 0) read_slot(read, 0, std::min(last_bytes_, stride(receiver_.shape())));
     if (levels_ == 1) read_index(read, slot);
-    if (levels_ == 2) read_index(read, lane_.in_shape().slots + slot);
+    if (levels_ == 2) read_index(read, receiver_.shape().slots + slot);
   }
 }
 
 std::byte* Fetch::scratch(uint64_t sequence) const {
-  const uint64_t slot = sequence & (lane_.in_shape().slots - 1);
+  const uint64_t slot = sequence & (receiver_.shape().slots - 1);
   return lane_.scratch_in().data() + slot * sizeof(Index);
 }
 
@@ -198,14 +199,14 @@ void Fetch::read_index(Read& read, uint64_t index) {
 }
 
 void Fetch::read_slot(Read& read, uint32_t from, uint32_t to) {
-  const uint64_t slot = read.sequence & (lane_.in_shape().slots - 1);
+  const uint64_t slot = read.sequence & (receiver_.shape().slots - 1);
   const RemoteBuffer& slots = lane_.other().slots;
-  Segment here = lane_.landing(read.sequence, to - from);
+  Segment here = receiver_.landing(read.sequence, to - from);
   here.data += from;
   read.bytes = to;
   lane_.post_signaled(
       leg_, read.sequence, Opcode::kRead, here,
-      {slots.address + slot * stride(lane_.in_shape()) + from, to - from, slots.rkey});
+      {slots.address + slot * stride(receiver_.shape()) + from, to - from, slots.rkey});
 }
 
 void Fetch::on_completion(uint64_t cookie) {
@@ -222,24 +223,24 @@ void Fetch::take_index(Read& read) {
     return in_vain(read);
   }
   if (--read.level != 0) {
-    if (index.value > lane_.in_shape().slots)
+    if (index.value > receiver_.shape().slots)
       return lane_.breaks("a bucket points to an entry that does not exist");
     return read_index(read, index.value - 1);
   }
-  if (index.value > stride(lane_.in_shape()))
+  if (index.value > stride(receiver_.shape()))
     return lane_.breaks("an entry is longer than its slot");
   read_slot(read, 0, index.value);
 }
 
 void Fetch::take_slot(Read& read) {
-  const std::byte* slot = lane_.landing(read.sequence, read.bytes).data;
+  const std::byte* slot = receiver_.landing(read.sequence, read.bytes).data;
   Envelope envelope;
   if (read.bytes < sizeof envelope) return in_vain(read);
   std::memcpy(&envelope, slot, sizeof envelope);
   const uint32_t payload = envelope.frame.payload_bytes;
   const bool ours = envelope.kind == ControlKind::kMessage && envelope.leg == leg_ &&
                     envelope.sequence == static_cast<uint32_t>(read.sequence) &&
-                    payload <= lane_.in_shape().slot_bytes;
+                    payload <= receiver_.shape().slot_bytes;
   if (!ours) return in_vain(read);
   const auto whole = static_cast<uint32_t>(sizeof envelope) + payload;
   if (read.bytes < whole) return read_slot(read, read.bytes, whole);
@@ -251,7 +252,7 @@ void Fetch::take_slot(Read& read) {
   found_since_switch_ = true;
   const uint64_t sequence = read.sequence;
   drop(read);
-  lane_.arrive_in_window(sequence, leg_);
+  receiver_.arrive_in_window(sequence, leg_);
 }
 
 void Fetch::drop(const Read& read) { reads_.erase(reads_.begin() + (&read - reads_.data())); }
@@ -266,15 +267,15 @@ void Fetch::ask_for_pushes() {
   switches_in_vain_ = found_since_switch_ ? 1 : std::min(2 * switches_in_vain_, kInVainMax);
   found_since_switch_ = false;
   fetching_ = false;
-  again_at_ = lane_.next() + uint64_t{pushes} * switches_in_vain_;
+  again_at_ = receiver_.next() + uint64_t{pushes} * switches_in_vain_;
   // S pushes all messages from `from` on. R forgets those that it has READ out of order, since they
   // arrive again.
-  const uint64_t from = lane_.next();
-  for (uint64_t sequence = from + 1; sequence != from + lane_.in_shape().slots; ++sequence) {
-    Arrival& arrival = lane_.arrival(sequence);
+  const uint64_t from = receiver_.next();
+  for (uint64_t sequence = from + 1; sequence != from + receiver_.shape().slots; ++sequence) {
+    Arrival& arrival = receiver_.arrival(sequence);
     if (arrival.here && arrival.leg == leg_) arrival.here = false;
   }
-  lane_.set_fetch_epoch(++epoch_);
+  receiver_.set_fetch_epoch(++epoch_);
   lane_.send_control(ControlKind::kPush, leg_, from);
 }
 

@@ -30,11 +30,11 @@ class ReadRndv final : public Rendezvous {
     }
     if (control.kind != ControlKind::kDone) return LegHandler::on_control(control, body);
     // If R has already delivered the message, its buffer is free by now.
-    const auto sequence = lane_.sent_sequence(control.sequence);
+    const auto sequence = sender_.sent_sequence(control.sequence);
     if (!sequence) return;
-    if (lane_.outgoing(*sequence).leg != leg_)
+    if (sender_.outgoing(*sequence).leg != leg_)
       return lane_.breaks("it confirms a READ of a message that is sent in another way");
-    lane_.free_buffer(*sequence);
+    sender_.free_buffer(*sequence);
   }
 
  private:

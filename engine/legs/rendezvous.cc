@@ -16,13 +16,13 @@ Rendezvous::Rendezvous(RdmaLane& lane, Leg leg) : LegHandler(lane, leg) {
 // --- R: buffers ---
 
 void Rendezvous::announced(const Envelope& control, const RemoteBuffer& there) {
-  const auto sequence = lane_.coming_sequence(control.sequence, 32);
+  const auto sequence = receiver_.coming_sequence(control.sequence, 32);
   const uint32_t bytes = control.frame.payload_bytes;
   // If S pushes messages that it had left in its slots for this side to fetch, it may announce as
   // many as there are slots.
   const uint32_t at_once =
-      row(lane_.in_shape().leg).replies ? lane_.in_shape().slots : kRendezvousMax;
-  const bool good = sequence && lane_.receives_by(leg_) && bytes != 0 &&
+      row(receiver_.shape().leg).replies ? receiver_.shape().slots : kRendezvousMax;
+  const bool good = sequence && receiver_.receives_by(leg_) && bytes != 0 &&
                     bytes <= kMessageBytesMax && buffer_of(*sequence) == nullptr &&
                     incoming_.size() + announced_.size() < at_once;
   if (!good) return lane_.breaks("it announces a message that is not expected now");
@@ -56,7 +56,7 @@ void Rendezvous::arrived(uint64_t sequence) {
   const auto found = std::ranges::find(incoming_, sequence, &Incoming::sequence);
   Incoming incoming = std::move(*found);
   incoming_.erase(found);
-  lane_.arrive(sequence, incoming.frame, std::move(incoming.buffer), leg_);
+  receiver_.arrive(sequence, incoming.frame, std::move(incoming.buffer), leg_);
 }
 
 // --- The side that moves the bytes ---

@@ -15,7 +15,7 @@ namespace {
 class Send final : public LegHandler {
  public:
   using LegHandler::LegHandler;
-  void start(Outgoing& message) override { lane_.post_message(message, Opcode::kSend); }
+  void start(Outgoing& message) override { sender_.post_message(message, Opcode::kSend); }
 };
 
 }  // namespace

@@ -15,10 +15,10 @@ class WriteImm final : public LegHandler {
  public:
   using LegHandler::LegHandler;
   void start(Outgoing& message) override {
-    lane_.post_message(message, Opcode::kWriteImm, lane_.other_slot(message.sequence)).imm =
+    sender_.post_message(message, Opcode::kWriteImm, sender_.other_slot(message.sequence)).imm =
         imm_of(leg_, message.sequence);
   }
-  void on_imm(uint64_t sequence, uint32_t) override { lane_.arrive_in_window(sequence, leg_); }
+  void on_imm(uint64_t sequence, uint32_t) override { receiver_.arrive_in_window(sequence, leg_); }
 };
 
 }  // namespace

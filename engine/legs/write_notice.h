@@ -14,15 +14,15 @@ class WriteNotice : public LegHandler {
 
   void on_control(const Envelope& control, std::span<const std::byte> body) override {
     if (control.kind != ControlKind::kNotice) return LegHandler::on_control(control, body);
-    const auto sequence = lane_.coming_sequence(control.sequence, 32);
-    if (!sequence || !lane_.receives_by(leg_))
+    const auto sequence = receiver_.coming_sequence(control.sequence, 32);
+    if (!sequence || !receiver_.receives_by(leg_))
       return lane_.breaks("it notifies of a message that is not expected now");
-    lane_.arrive_in_window(*sequence, leg_);
+    receiver_.arrive_in_window(*sequence, leg_);
   }
 
  protected:
   void write(const Outgoing& message) {
-    lane_.post_message(message, Opcode::kWrite, lane_.other_slot(message.sequence));
+    sender_.post_message(message, Opcode::kWrite, sender_.other_slot(message.sequence));
   }
   void notice(const Outgoing& message) {
     lane_.send_control(ControlKind::kNotice, leg_, message.sequence);

@@ -26,9 +26,9 @@ class WriteRndv final : public Rendezvous {
     const auto remote = remote_buffer_in(body);
     if (control.kind != ControlKind::kOffer || !remote)
       return LegHandler::on_control(control, body);
-    const auto sequence = lane_.sent_sequence(control.sequence);
+    const auto sequence = sender_.sent_sequence(control.sequence);
     if (!sequence) return lane_.breaks("it offers memory for a message that was not announced");
-    Outgoing& message = lane_.outgoing(*sequence);
+    Outgoing& message = sender_.outgoing(*sequence);
     if (message.leg != leg_ || message.exposed || remote->bytes != message.payload.bytes) {
       return lane_.breaks("it offers memory that does not fit the announced message");
     }
@@ -58,7 +58,7 @@ class WriteRndv final : public Rendezvous {
     work.imm = imm_of(leg_, transfer.sequence);
   }
 
-  void on_moved(const Transfer& transfer) override { lane_.free_buffer(transfer.sequence); }
+  void on_moved(const Transfer& transfer) override { sender_.free_buffer(transfer.sequence); }
 };
 
 }  // namespace

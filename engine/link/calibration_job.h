@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // engine/link/calibration_job.h: passes data between two threads of a daemon during a calibration
 // session, in which two daemons measure the costs of RDMA between them. One thread performs the
-// RDMA operations: it measures, or answers the daemon that measures. The other is the reactor's
-// thread, which runs CalibrationSession and never waits for the first thread. A "card" (CostCard)
-// describes the queue pairs and the memory of one side. The diagram shows the calls on a job and
-// the frames between the daemons:
+// RDMA operations: it measures, or answers the daemon that measures. The other thread is the
+// reactor's, which runs CalibrationSession and never waits for the first thread. A "card"
+// (CostCard) describes the queue pairs and the memory of one side. The diagram shows the calls on a
+// job and the frames between the daemons:
 //
 //   measuring thread                CalibrationSession                answering thread
 //   await_card() ◀────── offer() ── kCostAccept ◀── card() ◀────────── offer()
@@ -37,13 +37,13 @@ class CalibrationJob {
   // error if no card is stored within `patience`.
   Result<CostCard> await_card(std::chrono::nanoseconds patience);
 
-  // Records that the thread no longer needs the other side. `end` has the error if the measurement
-  // or the answering failed. The first end stays.
+  // Records that the thread that measures or answers has finished. `end` has the error if the
+  // thread failed. Only the first call counts.
   void finish(Result<void> end);
   std::optional<Result<void>> finished() const;
 
-  // Records that the session is over, and requests the thread to end soon. `end` has the error if
-  // the session did not end as it should. The first end stays.
+  // Records that the calibration session is over, and requests the thread that measures or answers
+  // to end soon. `end` has the error if the session failed. Only the first `end` is kept.
   void stop(Result<void> end);
   std::stop_token stop_token() const { return stop_.get_token(); }
   // Returns why the session failed; nullopt if the session is running or ended as it should.

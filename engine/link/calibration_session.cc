@@ -19,8 +19,7 @@ std::unexpected<Error> refuse_costs(const char* what) {
 
 }  // namespace
 
-// --- Payloads: the bytes of a CostCard; in a CostOpen, the text CostOpen::reach follows the card
-// ---
+// --- Payloads: a CostCard; or a CostOpen, which is a CostCard and the text CostOpen::reach ---
 
 std::vector<std::byte> encode(const CostCard& card) {
   const auto raw = std::as_bytes(std::span(&card, 1));

@@ -16,7 +16,7 @@
 // Bounds   A link has at most one calibration session at a time. A session that lasts longer than
 //          kLongest is stopped.
 // Thread   Only the reactor's thread uses this class.
-// Errors   An error is passed to the job as a sentence. It does not affect the link or its calls.
+// Errors   An error is passed to the CalibrationJob as a sentence. The link and its calls continue.
 #pragma once
 
 #include <memory>
@@ -76,7 +76,8 @@ class CalibrationSession final : public CostFrames {
   void begin(uint32_t number, std::shared_ptr<CalibrationJob> job, bool measures);
   void poll();
   void stop(Result<void> end);
-  // Ends the session, and sends the end to the other side: the error's message, or nothing.
+  // Ends the session and sends kCostClose to the other side. The payload is the message of the
+  // error in `end`, or empty if `end` is not an error.
   void close(Result<void> end);
   void send(FrameKind kind, uint32_t number, Bytes payload) {
     control_.send({.kind = kind, .stream = number}, {payload});
@@ -85,7 +86,8 @@ class CalibrationSession final : public CostFrames {
   Reactor& reactor_;
   Lane& control_;
   CostAnswerer* const answerer_;
-  // The number of the running calibration session or the last one; the initiator chooses it.
+  // The number of the running calibration session or, if none is running, of the last session. The
+  // initiator chooses the number.
   uint32_t number_ = 0;
   std::shared_ptr<CalibrationJob> job_;  // null if no session is running
   bool measures_ = false;

@@ -57,8 +57,8 @@ inline bool knows_moves(const Hello& peer) { return peer.version_max >= kLinkVer
 inline bool knows_ids(const Hello& peer) { return peer.version_max >= kLinkVersionOfIds; }
 inline bool knows_nonces(const Hello& peer) { return peer.version_max >= kLinkVersionOfNonces; }
 
-// Returns the bytes of a CallMeta on a link with this peer: the field `id` is absent on links with
-// older peers.
+// Returns the number of bytes of a CallMeta on a link with this peer: the field `id` is absent on
+// links with older peers.
 inline size_t call_meta_bytes(const Hello& peer) {
   return knows_ids(peer) ? sizeof(CallMeta) : offsetof(CallMeta, id);
 }

@@ -10,8 +10,7 @@
 //   initiator: kLaneReady    the initiator's LaneOffer
 //   acceptor:  kLaneUp       both sides may send from now on; the payload is a nonce
 //   initiator: kLaneNonce    the same nonce, as the first frame on the lane itself. The nonce
-// proves
-//                            that the sender on the lane is the peer of the link
+//                            proves that the sender on the lane is the peer of the link
 //   both:      kLaneClose    the lane is refused or ended; the payload is the reason
 //
 // If one of the two daemons has a link version below 3, they use no nonces.
@@ -50,7 +49,8 @@ struct LaneAccept {
 std::vector<std::byte> encode(const LaneOpen& open);
 std::vector<std::byte> encode(const LaneAccept& accept);
 std::vector<std::byte> encode(const LaneOffer& offer);
-// Decodes the payload of such a frame. An error says how the payload is wrong.
+// Decodes the payload of a kLaneOpen, kLaneAccept or kLaneReady frame. An error says how the
+// payload is wrong.
 Result<LaneOpen> decode_lane_open(Bytes payload);
 Result<LaneAccept> decode_lane_accept(Bytes payload);
 Result<LaneOffer> decode_lane_offer(Bytes payload);

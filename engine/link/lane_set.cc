@@ -141,7 +141,7 @@ void LaneSet::on_lane_frame(const FrameHeader& header, Bytes payload) {
   }
   if (header.kind == FrameKind::kLaneUp && initiates) {
     if (member.state == State::kReady) return take_up(member, payload);
-    // The first message on the lane can arrive before kLaneUp, and has brought the lane up then.
+    // The lane is up already if a message on the lane arrived before the kLaneUp frame over TCP.
     if (member.state == State::kUp) return;
   }
   go_down(member, "the peer sent a message about the RDMA lane out of order", true);
@@ -165,8 +165,8 @@ void LaneSet::take_accept(Member& member, Bytes payload) {
   if (const auto made = make(member, member.wish.out, accepted->back); !made) {
     return go_down(member, made.error().message, true);
   }
-  // This side sends its offer before it connects its queue pair. As soon as it has connected, a
-  // message may arrive at the other side, which must know the offer by then.
+  // This side sends its offer before it connects its queue pair. As soon as the queue pair is
+  // connected, a message may arrive at the other side, which must know the offer by then.
   send(FrameKind::kLaneReady, member.number, encode(member.lane->offer()));
   if (const auto connected = member.lane->connect(accepted->offer); !connected) {
     return go_down(member, connected.error().message, true);

@@ -17,9 +17,8 @@
 //                                      peer sends nothing on TCP for keepalive_timeout)
 //
 // Bounds   An acceptor accepts at most lanes_max lanes. Lanes use the registered memory of the
-// link's
-//          domain. The acceptor refuses a lane, with a reason, if that memory has no space for the
-//          lane. Each side closes a lane that is not up within open_timeout.
+//          link's domain. The acceptor refuses a lane, with a reason, if that memory has no space
+//          for the lane. Each side closes a lane that is not up within open_timeout.
 // Thread   Only the reactor's thread uses this class.
 // Errors   A failed lane is reported by on_lane_down(), never by a return value.
 #pragma once

@@ -289,8 +289,8 @@ TEST_F(TwoLaneSets, GiveUpALaneThatShowsAnotherNonce) {
   EXPECT_EQ(acceptor_.heard, Heard());
 }
 
-// An attacker that has found the queue pair, but cannot read the nonce on the link, would begin the
-// RDMA lane like this.
+// Begins the RDMA lane as an attacker would who has found the queue pair, but cannot read the nonce
+// on the link.
 TEST_F(TwoLaneSets, GiveUpALaneThatBeginsWithACall) {
   begin({}, {.version_max = kLinkVersionOfNonces - 1});
   ASSERT_TRUE(come_up());

@@ -60,7 +60,8 @@ class Link final : public SessionEvents {
     if (session_) session_->lane().flush();
   }
 
-  // Sends kGoAway to the peer: this side begins no more calls on the link. Call it only while up.
+  // Sends kGoAway to the peer: this side begins no more calls on the link. Call it only while up()
+  // returns true.
   void agree_to_go_away() { session_->lane().send({.kind = FrameKind::kGoAway}, {}); }
 
   const std::string& peer() const { return options_.peer; }
@@ -113,7 +114,7 @@ class Link final : public SessionEvents {
   uint64_t attempts_ = 0;
   uint64_t sessions_ = 0;
   uint32_t next_stream_ = 1;
-  bool session_was_up_ = false;  // the current session, or the last one
+  bool session_was_up_ = false;  // the current session, or else the last session, was up
   bool going_away_ = false;
   bool retired_ = false;
   std::string last_error_ = kNotTried;

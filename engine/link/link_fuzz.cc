@@ -30,8 +30,8 @@ bool of_the_session(FrameKind kind) {
          kind == FrameKind::kPong || (is_of_link(kind) && kind >= FrameKind::kLaneOpen);
 }
 
-// The frames that a session must pass on. The fuzzer finds them by parsing all received bytes at
-// once.
+// The frames that a session must pass on. The fuzzer finds these frames by parsing all received
+// bytes at once.
 struct Expected {
   std::vector<std::string> frames;
   bool broken = false;
@@ -122,8 +122,8 @@ std::string hello_from(const std::string& node, const std::string& peer) {
   return bytes.append(reinterpret_cast<const char*>(hello.data()), hello.size());
 }
 
-// Answers every second calibration session (a peer's request to measure RDMA costs), and finishes
-// every second session that it answers at once.
+// Answers every second request of the peer for a calibration session (to measure RDMA costs), and
+// immediately finishes every second session that it has answered.
 class Answerer final : public CostAnswerer {
  public:
   Result<std::shared_ptr<CalibrationJob>> answer(const CostOpen& open) override {

@@ -207,7 +207,8 @@ TEST_F(LinkTest, GivesUpAPeerThatAsksAndReadsNoAnswers) {
     while (link_.up() && !wire().incoming.empty()) wire().tell_readable();
     link_.flush();
   }
-  EXPECT_THAT(log_.lines, ElementsAre("up", "down: the peer does not read what it is sent"));
+  EXPECT_THAT(log_.lines,
+              ElementsAre("up", "down: the peer does not read the data that this daemon sends"));
 }
 
 TEST_F(LinkTest, TakesNothingMoreOnceAWriteFailedAndEndsWhenAllIsRead) {

@@ -102,7 +102,7 @@ void Session::on_frame(const FrameHeader& header, Bytes payload) {
 void Session::on_lane_frame(const FrameHeader& header, Bytes payload) {
   if (lanes_ != nullptr) return lanes_->on_lane_frame(header, payload);
   if (header.kind != FrameKind::kLaneOpen) return;
-  constexpr std::string_view kNone = "there are no RDMA lanes here";
+  constexpr std::string_view kNone = "this node does not use RDMA";
   lane_->send({.kind = FrameKind::kLaneClose, .stream = header.stream},
               {std::as_bytes(std::span(kNone))});
 }
@@ -110,7 +110,7 @@ void Session::on_lane_frame(const FrameHeader& header, Bytes payload) {
 void Session::on_cost_frame(const FrameHeader& header, Bytes payload) {
   if (costs_ != nullptr) return costs_->on_cost_frame(header, payload);
   if (header.kind != FrameKind::kCostOpen) return;
-  constexpr std::string_view kNone = "there are no RDMA lanes here to calibrate";
+  constexpr std::string_view kNone = "this node does not use RDMA, so it cannot be calibrated";
   lane_->send({.kind = FrameKind::kCostClose, .stream = header.stream},
               {std::as_bytes(std::span(kNone))});
 }

@@ -5,8 +5,8 @@
 //   initiator: kHello ──▶            ◀── kHello | kRefuse          then frames both ways
 //
 // A side sends a ping when it has received nothing for `keepalive_interval`, and ends the session
-// when it has received nothing for `keepalive_timeout`. Both are needed because a host whose kernel
-// has died does not even send a TCP reset.
+// when it has received nothing for `keepalive_timeout`. Without pings, a session would not notice
+// that the peer's host has crashed, because a crashed host does not send a TCP reset.
 //
 // Thread   Only the reactor's thread uses this class.
 // Errors   on_session_down() is called once, with a sentence; no other callback follows.
@@ -25,8 +25,8 @@ namespace hat::engine {
 
 class Session;
 
-// The callbacks of a session. A callback must not destroy the session directly; to end the session,
-// the callback defers the deletion.
+// The callbacks of a session. A callback must not destroy the session; the session's owner must
+// defer the deletion until the callback has returned.
 class SessionEvents {
  public:
   virtual ~SessionEvents() = default;
@@ -73,7 +73,7 @@ class Session final : public LaneEvents {
           SessionEvents& events);
 
   bool up() const { return state_ == State::kUp; }
-  const Hello& peer() const { return peer_; }  // once up
+  const Hello& peer() const { return peer_; }  // the peer's hello; empty until it has arrived
   // Returns the names that the peer has proved with its TLS certificate. The name in the peer's
   // hello is not proved.
   std::span<const std::string> peer_names() const { return lane_->peer_names(); }

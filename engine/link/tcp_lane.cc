@@ -46,7 +46,8 @@ void TcpLane::flush() {
 void TcpLane::wrote(const BufferedWriter::Written& written) {
   written_ += written.bytes;
   if (written.error != 0) return on_write_error(written.error);
-  if (out_.size() > kQueuedBytesMax) return go_down("the peer does not read what it is sent");
+  if (out_.size() > kQueuedBytesMax)
+    return go_down("the peer does not read the data that this daemon sends");
   if (congested_ && out_.size() <= kCongestedBytes / 2) {
     congested_ = false;
     events_.on_uncongested();
@@ -62,7 +63,7 @@ void TcpLane::end_writes() {
 // may have sent replies before it closed the connection.
 void TcpLane::on_write_error(int error) {
   write_error_ = error;
-  congested_ = true;  // until it is down
+  congested_ = true;  // stays true until the lane is down
   out_.discard(*stream_);
   stream_->read_again();
 }

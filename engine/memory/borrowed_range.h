@@ -4,8 +4,6 @@
 //
 // The owner registers its memory once, before the first send, and keeps the registration while a
 // lane has borrowed any range of the memory.
-//
-// Thread   none of its own.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +16,8 @@ namespace hat::engine {
 
 struct BorrowedRange {
   Segment segment;
-  // 0: own memory (Fabric::register_own()), which its owner may change at any time.
+  // The key by which a peer can READ the range. 0: memory of Fabric::register_own(), which no peer
+  // can READ, and which its owner may change at any time.
   uint32_t rkey = 0;
 };
 

@@ -9,8 +9,7 @@
 // buddy) if the buddy is free.
 //
 // Always   Each granule is in exactly one taken run or one free block. The caller must give each
-// run
-//          back exactly once.
+//          run back exactly once.
 // Cost     take() scans a bitmap, 64 blocks at a time. give_back() takes O(log(granules)) steps.
 #pragma once
 
@@ -37,7 +36,7 @@ class Buddy {
   struct Order {
     size_t blocks_free = 0;
     size_t hint = 0;             // the words of `free` before this index have no free block
-    std::vector<uint64_t> free;  // one bit per block of 2^order granules; 1 means that it is free
+    std::vector<uint64_t> free;  // one bit per block of 2^order granules; 1: the block is free
   };
 
   void add(size_t order, size_t block);

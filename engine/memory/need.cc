@@ -3,22 +3,15 @@
 
 #include <sys/resource.h>
 
-#include <algorithm>
-#include <array>
-#include <cstdio>
 #include <fstream>
 #include <sstream>
+
+#include "base/quantities.h"
 
 namespace hat::engine {
 namespace {
 
 constexpr unsigned kCapIpcLock = 14;  // capabilities(7)
-
-std::string mebibytes(uint64_t bytes) {
-  std::array<char, 32> text;
-  std::snprintf(text.data(), text.size(), "%.1f MiB", static_cast<double>(bytes) / (1 << 20));
-  return text.data();
-}
 
 // Returns the number in a line such as "Name:   123 kB" of the file `path` in /proc. Returns 0 if
 // the file has no line with this name.
@@ -47,7 +40,7 @@ uint64_t MemoryNeed::total() const {
 }
 
 std::string MemoryNeed::text() const {
-  std::string text = mebibytes(total()) + " =";
+  std::string text = size_text(total()) + " =";
   for (size_t i = 0; i < lines_.size(); ++i) {
     const Line& line = lines_[i];
     text += (i == 0 ? " " : " + ") + line.what + " " + std::to_string(line.count) + " x " +
@@ -80,8 +73,8 @@ Result<void> check(const MemoryNeed& need, const MemoryLimits& limits, bool huge
   const std::string wanted = "; the memory is " + need.text();
   if (bytes > limits.memlock) {
     return fail(ErrorCode::kExhausted,
-                "memlock allows " + mebibytes(limits.memlock) + ", and RDMA needs " +
-                    mebibytes(bytes) +
+                "memlock allows " + size_text(limits.memlock) + ", and RDMA needs " +
+                    size_text(bytes) +
                     " of locked memory: raise LimitMEMLOCK (systemd) or `ulimit -l`, or lower "
                     "fabric.max_pinned" +
                     wanted);
@@ -95,13 +88,13 @@ Result<void> check(const MemoryNeed& need, const MemoryLimits& limits, bool huge
   if (huge_pages && pages > limits.huge_pages_free) {
     return fail(ErrorCode::kExhausted,
                 std::to_string(limits.huge_pages_free) + " huge pages of " +
-                    mebibytes(limits.huge_page_bytes) + " are free and " + std::to_string(pages) +
+                    size_text(limits.huge_page_bytes) + " are free and " + std::to_string(pages) +
                     " are needed: raise vm.nr_hugepages, or do without (fabric.huge_pages: false)" +
                     wanted);
   }
   if (!huge_pages && bytes > limits.available) {
-    return fail(ErrorCode::kExhausted, "RDMA needs " + mebibytes(bytes) + " of memory and " +
-                                           mebibytes(limits.available) +
+    return fail(ErrorCode::kExhausted, "RDMA needs " + size_text(bytes) + " of memory and " +
+                                           size_text(limits.available) +
                                            " are free: lower fabric.max_pinned" + wanted);
   }
   return {};

@@ -23,7 +23,7 @@ class MemoryNeed {
   // Adds `count` times `bytes_each` to the sum. `what` names the memory, such as "receive windows".
   void add(std::string_view what, uint64_t count, uint64_t bytes_each);
   uint64_t total() const;
-  // Returns the sum as text, such as "512.0 MiB = receive windows 8 x 266240 B + …".
+  // Returns the sum as text, such as "2.03 MiB = receive windows 8 x 266240 B + …".
   std::string text() const;
 
  private:

@@ -16,7 +16,7 @@ MemoryNeed some_need() {
 
 TEST(MemoryNeed, IsASumThatCanBeChecked) {
   EXPECT_EQ(some_need().total(), 8u * 266240 + 512 * 4144);
-  EXPECT_EQ(some_need().text(), "4.1 MiB = windows 8 x 266240 B + receives 512 x 4144 B");
+  EXPECT_EQ(some_need().text(), "4.05 MiB = windows 8 x 266240 B + receives 512 x 4144 B");
 }
 
 TEST(MemoryNeed, ToldWhichLimitIsTooLow) {
@@ -30,17 +30,17 @@ TEST(MemoryNeed, ToldWhichLimitIsTooLow) {
            Row{{.memlock = 8 << 20}, false, ""},
            Row{{.memlock = 64 << 10},
                false,
-               "memlock allows 0.1 MiB, and RDMA needs 4.1 MiB of locked memory: raise "
+               "memlock allows 64 KiB, and RDMA needs 4.05 MiB of locked memory: raise "
                "LimitMEMLOCK (systemd) or `ulimit -l`, or lower fabric.max_pinned; the memory is "
-               "4.1 MiB = windows"},
+               "4.05 MiB = windows"},
            Row{{.regions = 2}, false, "the device has 2 memory keys and 3 are needed"},
            Row{{.huge_pages_free = 2},
                true,
-               "2 huge pages of 2.0 MiB are free and 3 are needed: raise vm.nr_hugepages"},
+               "2 huge pages of 2 MiB are free and 3 are needed: raise vm.nr_hugepages"},
            Row{{.huge_pages_free = 3}, true, ""},
            Row{{.available = 1 << 20},
                false,
-               "RDMA needs 4.1 MiB of memory and 1.0 MiB are free: lower fabric.max_pinned"},
+               "RDMA needs 4.05 MiB of memory and 1 MiB are free: lower fabric.max_pinned"},
        }) {
     const auto checked = check(some_need(), row.limits, row.huge_pages);
     ASSERT_EQ(checked.has_value(), std::string(row.says).empty());

@@ -41,7 +41,7 @@ Plan bounded(Plan plan, const Ability& ability) {
   if (!small || !large) {
     plan.path = Path::kTcp;
     plan.reason += "; TCP carries the calls: " + ability.who + " has " +
-                   (ability.legs == 0 ? "no RDMA lanes" : "none of the legs that they need");
+                   (ability.legs == 0 ? "no RDMA lanes" : "none of the legs that the calls need");
     return plan;
   }
   if (*small != plan.small || *large != plan.large) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// engine/plan/ability.h: describes what an RDMA device or a peer daemon supports, and limits a plan
-// (the protocol, polling and sizes for one function) to it. The functions are pure: they do no I/O
-// and keep no state.
+// engine/plan/ability.h: describes the abilities of an RDMA device or a peer daemon, and limits a
+// plan (the protocol, polling and sizes for one function) to these abilities. The functions are
+// pure: they do no I/O and keep no state.
 #pragma once
 
 #include <cstdint>

@@ -25,7 +25,7 @@ TEST(Ability, BoundsThePlanAndSaysSo) {
            Row{"ar_grpc", bit_of(Leg::kReadRndv), "direct_write_imm, busy",
                "; peer b does not support ar_grpc: direct_write_imm is used instead"},
            Row{"rfp", bit_of(Leg::kWriteRndv), "rfp, busy over tcp",
-               "; TCP carries the calls: peer b has none of the legs that they need"},
+               "; TCP carries the calls: peer b has none of the legs that the calls need"},
            Row{"rfp", kAllLegs, "rfp, busy over tcp",
                "; TCP carries the calls: peer b has no RDMA lanes"},
        }) {

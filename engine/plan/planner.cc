@@ -7,6 +7,7 @@
 #include <array>
 #include <thread>
 
+#include "base/quantities.h"
 #include "engine/plan/weighing.h"
 
 namespace hat::engine {
@@ -84,7 +85,7 @@ std::string protocol_words(const Plan& plan) {
   const std::string large(protocol(plan.large).name);
   return small == large
              ? small
-             : "≤" + size_words(plan.small_bytes_max) + " " + small + ", larger " + large;
+             : "≤" + exact_size_text(plan.small_bytes_max) + " " + small + ", larger " + large;
 }
 
 }  // namespace
@@ -151,11 +152,6 @@ std::string describe(const Plan& plan) {
     return "tcp, " + std::string(kPollings[static_cast<size_t>(plan.polling)]);
   }
   return choice_words(plan) + (plan.path == Path::kTcp ? " over tcp" : "");
-}
-
-std::string size_words(uint64_t bytes) {
-  const bool whole = bytes >= 1024 && bytes % 1024 == 0;
-  return whole ? std::to_string(bytes / 1024) + "KiB" : std::to_string(bytes) + "B";
 }
 
 }  // namespace hat::engine

@@ -93,7 +93,4 @@ std::string describe(const Plan& plan);
 // Returns the protocols and the polling that the plan uses on RDMA, e.g. "direct_write_imm, busy".
 std::string choice_words(const Plan& plan);
 
-// Returns a size as a short text, e.g. "512B", "4KiB" or "100000B".
-std::string size_words(uint64_t bytes);
-
 }  // namespace hat::engine

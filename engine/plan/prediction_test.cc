@@ -173,12 +173,5 @@ TEST(Prediction, LeavesAloneWhatItDoesNotDecide) {
   EXPECT_THAT(make_plan({}, host).reason, Not(HasSubstr("measured")));
 }
 
-TEST(Sizes, AreWrittenShort) {
-  EXPECT_EQ(size_words(512), "512B");
-  EXPECT_EQ(size_words(4096), "4KiB");
-  EXPECT_EQ(size_words(5000), "5000B");
-  EXPECT_EQ(size_words(1 << 20), "1024KiB");
-}
-
 }  // namespace
 }  // namespace hat::engine

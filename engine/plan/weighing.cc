@@ -3,6 +3,7 @@
 
 #include <cstdio>
 
+#include "base/quantities.h"
 #include "engine/plan/prediction.h"
 
 namespace hat::engine {
@@ -26,7 +27,7 @@ std::string comparison(const ComponentCosts& costs, uint64_t bytes, ProtocolId o
     return microseconds(call_ns(costs, id, bytes, polling)) + " by " +
            std::string(protocol(id).name);
   };
-  return "a call of " + size_words(bytes) + " takes " + by(one) + ", " + by(other);
+  return "a call of " + exact_size_text(bytes) + " takes " + by(one) + ", " + by(other);
 }
 
 // Replaces the protocol of a latency plan with eager if eager is faster (eager needs no window of

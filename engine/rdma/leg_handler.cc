@@ -5,6 +5,9 @@
 
 namespace hat::engine {
 
+LegHandler::LegHandler(RdmaLane& lane, Leg leg)
+    : lane_(lane), sender_(lane.sender()), receiver_(lane.receiver()), leg_(leg) {}
+
 void LegHandler::on_control(const Envelope&, std::span<const std::byte>) {
   lane_.breaks("it sent a control message that the leg does not know");
 }

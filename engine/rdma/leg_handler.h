@@ -21,11 +21,13 @@
 namespace hat::engine {
 
 class RdmaLane;
+class ReceiveSide;
+class SendSide;
 struct Outgoing;
 
 class LegHandler {
  public:
-  LegHandler(RdmaLane& lane, Leg leg) : lane_(lane), leg_(leg) {}
+  LegHandler(RdmaLane& lane, Leg leg);
   virtual ~LegHandler() = default;
   LegHandler(const LegHandler&) = delete;
   LegHandler& operator=(const LegHandler&) = delete;
@@ -57,6 +59,8 @@ class LegHandler {
   void set_may_poll(bool may);
 
   RdmaLane& lane_;
+  SendSide& sender_;       // the lane's, for S's part
+  ReceiveSide& receiver_;  // the lane's, for R's part
   const Leg leg_;
 
  private:

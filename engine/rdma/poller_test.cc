@@ -21,8 +21,8 @@ TEST(RdmaLaneDeathTest, CountsNoMessageAsDeliveredThatWasNotSent) {
   LaneSide client(&open_loop_fabric);
   LaneSide server(&open_loop_fabric);
   join(client, server, options_for(kProtocols[0], kProtocols[0]));
-  ASSERT_EQ(client.lane->sent(), 0u);
-  EXPECT_DEATH(client.lane->acknowledge(1), "delivered <= sent_");
+  ASSERT_EQ(client.lane->sender().sent(), 0u);
+  EXPECT_DEATH(client.lane->sender().acknowledge(1), "delivered <= sent_");
 }
 
 }  // namespace

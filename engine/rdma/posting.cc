@@ -18,17 +18,6 @@ WorkRequest& RdmaLane::post(Opcode opcode, const Segment& segment, const RemoteB
   return chain_.append(opcode, segment, remote);
 }
 
-WorkRequest& RdmaLane::post_message(const Outgoing& message, Opcode opcode,
-                                    const RemoteBuffer& remote) {
-  auto* slot = reinterpret_cast<std::byte*>(message.envelope);
-  const bool together = message.payload.data == slot + sizeof(Envelope);
-  const auto head = static_cast<uint32_t>(sizeof(Envelope));
-  WorkRequest& work =
-      post(opcode, {slot, together ? message.bytes() : head, slots_.lkey()}, remote);
-  if (!together && message.payload.bytes != 0) chain_.gather(message.payload);
-  return work;
-}
-
 WorkRequest& RdmaLane::post_signaled(Leg leg, uint64_t cookie, Opcode opcode,
                                      const Segment& segment, const RemoteBuffer& remote) {
   WorkRequest& work = post(opcode, segment, remote);
@@ -45,7 +34,7 @@ void RdmaLane::flush() {
   if (broken()) return tell_down();
   for (LegHandler* handler : late_) handler->before_post();
   post_chain();
-  for (; !copied_.empty(); copied_.pop_front()) events_.on_returned(copied_.front());
+  sender_.return_copied();
 }
 
 void RdmaLane::on_send_completion(const Completion& done) {
@@ -55,7 +44,7 @@ void RdmaLane::on_send_completion(const Completion& done) {
   }
   const auto signaled = chain_.complete();
   if (!signaled) return;
-  return_borrowed();
+  sender_.return_borrowed();
   switch (signaled->waiter) {
     case RequestChain::Waiter::kNone:
       return;
@@ -97,15 +86,13 @@ void RdmaLane::post_control(const PendingControl& control) {
   std::byte* at =
       control_bytes_.bytes().data() + (chain_.posted() % options_.send_entries) * kControlBytesMax;
   Envelope envelope = control.envelope;
-  envelope.delivered = static_cast<uint32_t>(in_.next());
-  envelope.fetch_epoch = fetch_epoch_;
+  receiver_.write_report(envelope);
   std::memcpy(at, &envelope, sizeof envelope);
   uint32_t bytes = sizeof envelope;
   if (control.has_remote) {
     std::memcpy(at + bytes, &control.remote, sizeof control.remote);
     bytes += sizeof control.remote;
   }
-  to_tell_ = 0;
   post(Opcode::kSend, {at, bytes, control_bytes_.lkey()});
 }
 

@@ -196,7 +196,8 @@ TEST_P(ProtocolConformance, LateAnswersCome) {
     }
   }
   if (row(GetParam().protocol->response).replies) {
-    EXPECT_GE(server_->lane->fetch_epoch_there(), 3) << "it has stopped to READ, and begun again";
+    EXPECT_GE(server_->lane->sender().fetch_epoch_there(), 3)
+        << "it has stopped to READ, and begun again";
   }
   // Once no call is unanswered, neither side has anything left to poll for.
   EXPECT_TRUE(until([&] { return !client_->lane->wants_poll() && !server_->lane->wants_poll(); }));

@@ -192,7 +192,7 @@ TEST_F(TwoDomains, APeersProcessIsGivenNoMemoryOfOtherLinks) {
   loop::ReceivedMessage got;
   while (peer.channel().receive(got) == loop::Channel::Got::kMessage) {
     for (Descriptor& fd : got.descriptors) {
-      const auto memory = SharedMemory::map(fd.release());
+      const auto memory = SharedMemory::map(std::move(fd));
       ++descriptors;
       if (!memory) continue;  // a doorbell
       const std::string_view all(reinterpret_cast<const char*>(memory->bytes().data()),

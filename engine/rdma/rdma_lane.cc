@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// engine/rdma/rdma_lane.cc: the life of a lane: how it is created, connected and ended.
 #include "engine/rdma/rdma_lane.h"
 
 #include <algorithm>
-#include <bit>
+#include <cstring>
 
 #include "base/check.h"
 #include "engine/rdma/lane_memory.h"
@@ -42,12 +41,12 @@ RdmaLane::RdmaLane(Poller& poller, const RdmaLaneOptions& options, LaneEvents& e
     : poller_(poller),
       options_(options),
       events_(events),
-      in_(options.in.slots),
-      chain_(options.send_entries, inline_bytes_of(options, poller.fabric().limits())) {}
+      chain_(options.send_entries, inline_bytes_of(options, poller.fabric().limits())),
+      sender_(*this, chain_, options.out, events),
+      receiver_(*this, options.in, events) {}
 
 Result<void> RdmaLane::make() {
   HAT_TRY_VOID(take_memory());
-  out_.resize(options_.out.slots);
   HAT_TRY(queue_pair_,
           poller_.fabric().create_queue_pair({.send_cq = poller_.completion_queue(),
                                               .recv_cq = poller_.completion_queue(),
@@ -66,12 +65,6 @@ Result<void> RdmaLane::make() {
     used_.push_back(handler.get());
     if (row(leg).late) late_.push_back(handler.get());
   }
-  // The other side may send by the legs of the lane's shape, and by two more: by kSend, which
-  // leg_for() chooses for some messages, and by kReadRndv. On a lane whose leg is fetch, the other
-  // side uses these two when this side has stopped to READ messages by itself.
-  for (const Leg leg : {Leg::kSend, Leg::kReadRndv, options_.in.leg, options_.in.beyond}) {
-    receives_by_ |= 1u << static_cast<uint32_t>(leg);
-  }
   number_ = queue_pair_->number();
   return poller_.add(*this);
 }
@@ -89,8 +82,7 @@ std::span<std::byte> RdmaLane::scratch_out() const {
 }
 
 Result<void> RdmaLane::take_memory() {
-  const std::array<Buffer*, kLanePieces> buffers = {&slots_,        &control_bytes_,  &window_,
-                                                    &sender_extra_, &receiver_extra_, &scratch_};
+  std::array<Buffer, kLanePieces> buffers;
   const auto pieces = pieces_of(options_);
   for (size_t i = 0; i < kLanePieces; ++i) {
     if (pieces[i].bytes == 0) continue;
@@ -101,22 +93,27 @@ Result<void> RdmaLane::take_memory() {
                            " bytes of its " + pieces[i].what +
                            ": raise fabric.max_pinned, or lower payload_size");
     }
-    *buffers[i] = std::move(*taken);
-    std::ranges::fill(buffers[i]->bytes(), std::byte{0});  // clears an earlier lane's bytes
+    buffers[i] = std::move(*taken);
+    std::ranges::fill(buffers[i].bytes(), std::byte{0});  // clears an earlier lane's bytes
   }
+  auto& [slots, control_bytes, window, sender_extra, receiver_extra, scratch] = buffers;
+  sender_.set_memory(std::move(slots), std::move(sender_extra));
+  receiver_.set_memory(std::move(window), std::move(receiver_extra));
+  control_bytes_ = std::move(control_bytes);
+  scratch_ = std::move(scratch);
   return {};
 }
 
 RdmaLane::~RdmaLane() {
   if (queue_pair_) poller_.remove(*this);
   queue_pair_.reset();
-  for (Arrival& arrival : in_.all()) release(arrival);
+  receiver_.release_all();
 }
 
 void RdmaLane::leave() {
   queue_pair_->fail();
   poller_.remove(*this);
-  for (Arrival& arrival : in_.all()) give_back_receive(arrival);
+  receiver_.give_back_receives();
 }
 
 bool RdmaLane::settled() const { return queue_pair_->settled(); }
@@ -125,10 +122,10 @@ uint32_t RdmaLane::receives_needed() const { return receives_of(options_); }
 
 LaneOffer RdmaLane::offer() const {
   return {.queue_pair = queue_pair_->address(),
-          .slots = remote_buffer_of(slots_),
-          .window = remote_buffer_of(window_),
-          .sender_extra = remote_buffer_of(sender_extra_),
-          .receiver_extra = remote_buffer_of(receiver_extra_),
+          .slots = remote_buffer_of(sender_.slots()),
+          .window = remote_buffer_of(receiver_.window()),
+          .sender_extra = remote_buffer_of(sender_.extra()),
+          .receiver_extra = remote_buffer_of(receiver_.extra()),
           .message_bytes_max = largest(Purpose::kReceive)};
 }
 
@@ -144,6 +141,7 @@ Result<void> RdmaLane::connect(const LaneOffer& other) {
                      "RDMA lane: the peer offers less memory than the lane needs");
   }
   other_ = other;
+  sender_.set_other_window(other.window);
   message_bytes_max_ = std::min<size_t>(largest(Purpose::kSend), other.message_bytes_max);
   return queue_pair_->connect(other.queue_pair);
 }
@@ -178,7 +176,8 @@ void RdmaLane::end(const std::string& reason) {
 
 void RdmaLane::settle() {
   const InCall guard(*this);
-  if (acked_ != sent_) send_control(ControlKind::kTell, Leg::kSend, sent_ - 1);
+  if (sender_.acked() == sender_.sent()) return;
+  send_control(ControlKind::kTell, Leg::kSend, sender_.sent() - 1);
 }
 
 bool RdmaLane::probe() {
@@ -191,11 +190,120 @@ bool RdmaLane::probe() {
   return true;
 }
 
-Fate RdmaLane::fate(uint64_t number) const {
-  if (number < acked_) return Fate::kDelivered;
-  if (number >= sent_) return Fate::kNotDelivered;
-  const Outgoing& message = out_[number & (out_.size() - 1)];
-  return message.exposed ? Fate::kUnknown : Fate::kNotDelivered;
+// --- Frames and messages ---
+
+uint64_t RdmaLane::send(FrameHeader header, std::initializer_list<Bytes> pieces) {
+  size_t bytes = 0;
+  for (const Bytes piece : pieces) bytes += piece.size();
+  return send(header, bytes, {pieces.begin(), pieces.size()}, nullptr);
+}
+
+uint64_t RdmaLane::send_zero_copy(FrameHeader header, const BorrowedRange& payload) {
+  return send(header, payload.segment.bytes, {}, &payload);
+}
+
+uint64_t RdmaLane::send(FrameHeader header, size_t bytes, std::span<const Bytes> pieces,
+                        const BorrowedRange* borrowed) {
+  const uint64_t number = sender_.next_number();
+  const InCall guard(*this);
+  if (broken() || !may_send(bytes)) return number;
+  header.payload_bytes = static_cast<uint32_t>(bytes);
+  receiver_.expect_replies(header);
+  sender_.send(header, pieces, borrowed);
+  return number;
+}
+
+bool RdmaLane::may_send(size_t bytes) {
+  if (bytes <= message_bytes_max_) return true;
+  go_down("a message of " + std::to_string(bytes) +
+          " bytes is too large: the two sides have memory for " +
+          std::to_string(message_bytes_max_) + " bytes at most; raise fabric.max_pinned");
+  return false;
+}
+
+void RdmaLane::on_receive(const Completion& done, uint32_t receive, const std::byte* bytes) {
+  if (done.status != Status::kSuccess) {
+    poller_.give_back(receive);
+    return go_down("a receive failed: " + std::string(text(done.status)));
+  }
+  if (done.opcode == Opcode::kReceiveWriteImm) {
+    poller_.give_back(receive);
+    return take_imm(done.imm, done.bytes);
+  }
+  if (done.bytes < sizeof(Envelope)) {
+    poller_.give_back(receive);
+    return breaks("a SEND is shorter than its envelope");
+  }
+  Envelope envelope;
+  std::memcpy(&envelope, bytes, sizeof envelope);
+  if (envelope.kind == ControlKind::kMessage)
+    return receiver_.take_message(envelope, receive, {bytes, done.bytes});
+  if (sender_.take_report(envelope)) {
+    take_control(envelope, {bytes + sizeof envelope, done.bytes - sizeof envelope});
+  }
+  poller_.give_back(receive);
+}
+
+void RdmaLane::take_control(const Envelope& control, std::span<const std::byte> body) {
+  if (control.kind == ControlKind::kCredit) return;
+  if (control.kind != ControlKind::kTell) {
+    if (LegHandler* handler = handler_for(control.leg)) handler->on_control(control, body);
+    return;
+  }
+  receiver_.report_when_delivered(control.sequence);
+}
+
+void RdmaLane::take_imm(uint32_t imm, uint32_t bytes) {
+  const auto leg = static_cast<Leg>(imm >> kImmSequenceBits);
+  const auto sequence = receiver_.coming_sequence(imm, kImmSequenceBits);
+  if (!sequence || !receiver_.receives_by(leg))
+    return breaks("it sent a message that is not expected now");
+  if (LegHandler* handler = handler_for(leg)) handler->on_imm(*sequence, bytes);
+}
+
+LegHandler* RdmaLane::handler_for(Leg leg) {
+  const auto index = static_cast<size_t>(leg);
+  LegHandler* handler = index < handlers_.size() ? handlers_[index].get() : nullptr;
+  if (handler == nullptr) breaks("it uses a leg that this lane does not have");
+  return handler;
+}
+
+// --- Polling ---
+
+uint64_t RdmaLane::first_waiting() const {
+  uint64_t first = UINT64_MAX;
+  for (const LegHandler* handler : used_) first = std::min(first, handler->first_waiting());
+  return first;
+}
+
+bool RdmaLane::wants_poll() const {
+  return sender_.starved() || std::ranges::any_of(used_, [](const LegHandler* handler) {
+           return handler->may_poll() && handler->wants_poll();
+         });
+}
+
+bool RdmaLane::poll() {
+  bool found = sender_.starved() && sender_.begin_waiting();
+  for (LegHandler* handler : used_) {
+    if (!broken() && handler->may_poll() && handler->wants_poll()) found |= handler->poll();
+  }
+  return found;
+}
+
+void RdmaLane::after_look() {
+  if (broken()) return tell_down();
+  if (!pending_controls_.empty()) post_controls();
+  if (sender_.has_waiting()) sender_.begin_waiting();
+  // Sends a credit once the unreported messages are half as many as there are slots.
+  const uint64_t report_from = options_.confirm_each ? 1 : options_.in.slots / 2u;
+  if (receiver_.unreported() >= report_from && pending_controls_.empty())
+    send_control(ControlKind::kCredit, Leg::kSend, 0);
+  flush();
+}
+
+bool RdmaLane::wants_send_completions() const {
+  return chain_.has_waiters() || sender_.has_borrowed() || !pending_controls_.empty() ||
+         space() < SendSide::kRequestsMax;
 }
 
 }  // namespace hat::engine

@@ -31,11 +31,10 @@
 #include "base/fifo.h"
 #include "engine/lane.h"
 #include "engine/memory/arena.h"
-#include "engine/memory/borrowed_range.h"
-#include "engine/rdma/arrival_order.h"
 #include "engine/rdma/leg_table.h"
+#include "engine/rdma/receive_side.h"
 #include "engine/rdma/request_chain.h"
-#include "engine/rdma/waiting_frames.h"
+#include "engine/rdma/send_side.h"
 #include "engine/rdma/wire.h"
 
 namespace hat::engine {
@@ -82,27 +81,7 @@ struct RdmaLaneOptions {
   uint8_t rnr_retries = 7;
 };
 
-// A message that this side has begun to send; kept until the other side has delivered it.
-struct Outgoing {
-  uint64_t sequence = 0;
-  Leg leg = Leg::kSend;
-  bool exposed = false;  // the other side may have seen it
-  FrameHeader frame;
-  Envelope* envelope = nullptr;  // in its slot
-  Segment payload;               // in its slot, in `buffer`, or a borrowed range
-  uint32_t payload_rkey = 0;
-  Buffer buffer;
-  bool borrowed = false;  // the payload is a borrowed range that has not been returned yet
-  // Requests that the lane had posted, up to the last one that started this message. The device may
-  // read the borrowed range until they are done.
-  uint64_t posted = 0;
-  bool on_demand = false;  // counts towards kRendezvousMax
-  uint32_t bytes() const { return static_cast<uint32_t>(sizeof(Envelope)) + payload.bytes; }
-};
-
-// One lane: it sends messages, receives messages, and posts the requests of both.
-// Members  The sender and the receiver share sequence numbers and the memory that both sides see;
-//          sending.cc and receiving.cc have the functions of one of them each.
+// One lane: its sending side, its receiving side, and the queue pair to which both post requests.
 class RdmaLane final : public Lane {
  public:
   static constexpr size_t kCongestedBytes = 1024 * 1024;
@@ -122,16 +101,14 @@ class RdmaLane final : public Lane {
   // payload contiguous in a slot (fetch), and if the range is own memory (BorrowedRange::rkey is 0)
   // and the leg's row does not say `gathers`.
   uint64_t send_zero_copy(FrameHeader header, const BorrowedRange& payload);
-  bool congested() const override { return congested_; }
+  bool congested() const override { return sender_.congested(); }
   bool broken() const override { return state_ != State::kUp; }
-  bool idle() const override { return waiting_.empty() && acked_ == sent_; }
+  bool idle() const override { return sender_.idle(); }
   void flush() override;
-  Fate fate(uint64_t number) const override;
+  Fate fate(uint64_t number) const override { return sender_.fate(number); }
 
   // Returns true if a slot is free and no frame waits for one.
-  bool takes_more() const {
-    return !broken() && waiting_.empty() && sent_ - returned_ < out_.size();
-  }
+  bool takes_more() const { return !broken() && sender_.takes_more(); }
 
   // Asks the other side to acknowledge the messages that it has delivered, so that idle() becomes
   // true. Unasked, it acknowledges them only in whatever else it sends, or once it has delivered
@@ -146,21 +123,20 @@ class RdmaLane final : public Lane {
   void end(const std::string& reason);
   // Returns the largest payload for which both sides have memory. A larger one takes the lane down.
   size_t message_bytes_max() const { return message_bytes_max_; }
+  // Returns the number of calls that have not ended yet; at least 1 while a message has arrived
+  // before an earlier one.
+  uint32_t due() const { return receiver_.due(); }
   // Returns how many messages this side has begun to send and has delivered, in all.
-  uint64_t messages() const { return sent_ + in_.next(); }
+  uint64_t messages() const { return sender_.sent() + receiver_.next(); }
 
   // --- For its poller ---
   uint32_t number() const { return number_; }
   void on_send_completion(const Completion& done);
   void on_receive(const Completion& done, uint32_t receive, const std::byte* bytes);
   void on_queue_pair_error(const std::string& detail);
-  void expect() const {
-    if (!window_) return;
-    const std::byte* slot = landing(in_.next(), 0).data;
-    __builtin_prefetch(slot);
-    __builtin_prefetch(slot + 64);
-  }
-  bool may_poll() const { return looking_ != 0 || starved_; }
+  // Loads the memory of the next message into the processor's cache.
+  void expect() const { receiver_.prefetch_next(); }
+  bool may_poll() const { return looking_ != 0 || sender_.starved(); }
   bool poll();
   bool wants_poll() const;
   bool wants_send_completions() const;
@@ -169,51 +145,14 @@ class RdmaLane final : public Lane {
   void leave();  // fails the queue pair and leaves the poller; the lane keeps its memory
   bool settled() const;
 
-  // --- For its leg handlers: S, the sender ---
-  void free_buffer(uint64_t sequence);  // call once all of the message is at the other side
-  Outgoing& outgoing(uint64_t sequence) { return out_[sequence & (out_.size() - 1)]; }
-  const LaneShape& out_shape() const { return options_.out; }
-  uint64_t sent() const { return sent_; }
-  uint64_t acked() const { return acked_; }
-  bool waits_for_slots() const { return !waiting_.empty() && sent_ - acked_ == out_.size(); }
+  // --- For its two sides and its leg handlers ---
+  SendSide& sender() { return sender_; }
+  ReceiveSide& receiver() { return receiver_; }
+  LegHandler& handler(Leg leg) { return *handlers_[static_cast<size_t>(leg)]; }
+  const LaneOffer& other() const { return other_; }
   // Returns the number of the first message that was announced and has no buffer yet. Announced
   // messages get buffers in their order, whichever leg announced them.
   uint64_t first_waiting() const;
-  // Returns the full number of the message in flight that has these low bits, if there is one.
-  std::optional<uint64_t> sent_sequence(uint32_t low_bits) const;
-  void acknowledge(uint64_t delivered);              // all messages before this one are delivered
-  RemoteBuffer other_slot(uint64_t sequence) const;  // in the other side's window
-  const LaneOffer& other() const { return other_; }
-  // Chains one request that carries the envelope and the payload, with opcode `opcode`.
-  WorkRequest& post_message(const Outgoing& message, Opcode opcode,
-                            const RemoteBuffer& remote = {});
-  LegHandler& handler(Leg leg) { return *handlers_[static_cast<size_t>(leg)]; }
-  uint8_t fetch_epoch_there() const { return fetch_epoch_there_; }
-  const Buffer& sender_extra() const { return sender_extra_; }
-
-  // --- For its leg handlers: R, the receiver ---
-  const LaneShape& in_shape() const { return options_.in; }
-  uint64_t next() const { return in_.next(); }
-  Arrival& arrival(uint64_t sequence) { return in_.at(sequence); }
-  // Returns true if the other side may send by this leg on this lane.
-  bool receives_by(Leg leg) const { return (receives_by_ >> static_cast<uint32_t>(leg) & 1) != 0; }
-  // Returns the full number of the message that has these low bits and may arrive now. Returns
-  // nullopt if it has arrived already, or is so far ahead that no sender of ours sends it now.
-  std::optional<uint64_t> coming_sequence(uint64_t low_bits, uint32_t bits) const;
-  Segment landing(uint64_t sequence, uint32_t bytes) const;  // its slot in this side's window
-  // Takes message `sequence`, which has arrived in its slot of the window, and delivers all
-  // messages that are now in order. Returns false if the slot does not hold the message; the lane
-  // is then down.
-  bool arrive_in_window(uint64_t sequence, Leg leg);
-  // Does the same for a message that has arrived in `buffer`.
-  void arrive(uint64_t sequence, const FrameHeader& frame, Buffer buffer, Leg leg);
-  // Returns the number of calls that have not ended yet; at least 1 while a message has arrived
-  // before an earlier one.
-  uint32_t due() const;
-  const Buffer& receiver_extra() const { return receiver_extra_; }
-  void set_fetch_epoch(uint8_t epoch) { fetch_epoch_ = epoch; }
-
-  // --- For its leg handlers, at the sender and at the receiver ---
   // Returns the memory into which this side, as a receiver, READs the table or bitmap in which the
   // other side shows the messages that it has.
   std::span<std::byte> scratch_in() const;
@@ -235,6 +174,7 @@ class RdmaLane final : public Lane {
   Poller& poller() { return poller_; }
   const RdmaLaneOptions& options() const { return options_; }
   void breaks(const char* what);  // takes the lane down: the other side has broken the format
+  void go_down(const std::string& reason);
   void count_looking(int more) { looking_ += more; }
 
  private:
@@ -250,42 +190,21 @@ class RdmaLane final : public Lane {
     bool has_remote = false;
   };
   static constexpr size_t kPendingControlsMax = 4 * kSlotsMax;
-  static constexpr uint32_t kRequestsMax = 2;  // how many requests start one message, at most
   static constexpr uint32_t kControlReserve =
       16;  // send entries that only control messages may use
 
   RdmaLane(Poller& poller, const RdmaLaneOptions& options, LaneEvents& events);
   Result<void> make();
   Result<void> take_memory();
-  Leg leg_for(const FrameHeader& frame) const;
   uint64_t send(FrameHeader header, size_t bytes, std::span<const Bytes> pieces,
                 const BorrowedRange* borrowed);
-  bool begin(const FrameHeader& header, std::span<const Bytes> pieces,
-             const BorrowedRange* borrowed);
-  bool stage(Outgoing& message, std::span<const Bytes> pieces, const BorrowedRange* borrowed);
   bool may_send(size_t bytes);
-  void begin_waiting();
-  void return_borrowed();
-  void give_back(Outgoing& message);
-  void free_buffer(Outgoing& message);
-  void keep_waiting(const FrameHeader& header, std::span<const Bytes> pieces,
-                    const BorrowedRange* borrowed);
-  void take_message(const Envelope& envelope, uint32_t receive, const std::byte* bytes,
-                    uint32_t count);
   void take_control(const Envelope& control, std::span<const std::byte> body);
   void take_imm(uint32_t imm, uint32_t bytes);
   LegHandler* handler_for(Leg leg);
-  bool take_envelope(const Envelope& envelope);
-  void put(uint64_t sequence, Arrival arrival);
-  void deliver(const FrameHeader& frame, Bytes payload, Leg leg);
-  void deliver_what_waited();
-  void tell_if_asked();
-  void release(Arrival& arrival);
-  void give_back_receive(Arrival& arrival);
   size_t largest(Purpose purpose) const;
   void post_control(const PendingControl& control);
   void post_controls();
-  void go_down(const std::string& reason);
   void tell_down();
 
   // An object of this class exists while the owner of the lane is inside a call of the lane. If the
@@ -312,40 +231,14 @@ class RdmaLane final : public Lane {
   uint32_t in_calls_ = 0;
   bool probing_ = false;
 
-  // S
-  Buffer slots_;
-  Buffer control_bytes_;  // one control message per send entry
-  Buffer sender_extra_;
-  std::vector<Outgoing> out_;
-  uint64_t sent_ = 0;   // messages begun
-  uint64_t acked_ = 0;  // of them, those that the other side has delivered
-  uint32_t rendezvous_out_ = 0;
-  uint64_t returned_ = 0;  // messages before this are delivered, and their ranges are returned
-  uint32_t borrowed_ = 0;  // messages whose borrowed range is not returned yet
-  Fifo<uint64_t> copied_;  // messages whose borrowed range was copied: on_returned() is due
-  bool starved_ = false;   // the first waiting frame found no buffer
-  uint8_t fetch_epoch_there_ = 1;
-  bool congested_ = false;
-  WaitingFrames waiting_;
-
-  // R
-  Buffer window_;
-  Buffer receiver_extra_;
-  Buffer scratch_;  // receives what this side's legs READ, apart from messages
-  ArrivalOrder in_;
-  uint64_t tell_at_ = UINT64_MAX;  // the other side asked for a credit after this message
-  uint64_t to_tell_ = 0;           // delivered, but not yet acknowledged to the other side
-  uint64_t due_ = 0;               // calls sent that have not ended yet
-  uint8_t fetch_epoch_ = 1;
-  bool delivering_ = false;
-
-  // Posting
   RequestChain chain_;
+  Buffer control_bytes_;  // one control message per send entry
   Fifo<PendingControl> pending_controls_;
-
+  Buffer scratch_;  // receives what this side's legs READ, apart from messages
+  SendSide sender_;
+  ReceiveSide receiver_;
   std::array<std::unique_ptr<LegHandler>, kLegCount>
       handlers_;                   // by Leg; null if neither side uses it
-  uint32_t receives_by_ = 0;       // a bit for each leg
   std::vector<LegHandler*> used_;  // those that are not null
   int looking_ = 0;                // how many of them return may_poll()
   std::vector<LegHandler*> late_;  // those whose leg's row is `late`

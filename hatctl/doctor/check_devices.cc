@@ -13,9 +13,8 @@ namespace {
 
 constexpr const char* kNone = "no RDMA device";
 
-// Reports a defect of a device. The defect is a failure if it keeps hatrpcd from RDMA. It is OK if
-// hatrpcd uses another device, or if the configuration does not want this one, since then nothing
-// needs repair.
+// Reports a defect of a device. The finding is a failure if the configuration wants this device and
+// hatrpcd can use no other (`choice` is null). Otherwise nothing needs repair: the finding is OK.
 void tell(const Examined& examined, const Judged& judged, const Judged* choice,
           const std::string& subject, const std::string& text, const std::string& mend,
           Findings& findings) {
@@ -31,9 +30,8 @@ std::string version_of(const Gid& gid) {
   return engine::is_ipv4(gid.bytes) ? "RoCE v2 over IPv4" : "RoCE v2 over IPv6";
 }
 
-// The MTU of an interface must hold the headers of a RoCE packet and its payload, which has one of
-// these sizes. Source: linux/include/rdma/ib_addr.h, iboe_get_mtu().
-constexpr uint64_t kRoceHeaderBytes = 96;
+// The MTU of an interface must hold the headers of a RoCE packet (at most kRoceHeaderBytes) and its
+// payload (one of kPacketBytes). Source: linux/include/rdma/ib_addr.h, iboe_get_mtu().
 constexpr std::array<uint32_t, 5> kPacketBytes = {4096, 2048, 1024, 512, 256};
 
 uint32_t packet_of(uint64_t mtu) {
@@ -42,15 +40,16 @@ uint32_t packet_of(uint64_t mtu) {
   return fits == kPacketBytes.end() ? 0 : *fits;
 }
 
-// Counters of packets that the network lost or delivered out of order. They are those of mlx5,
-// bnxt_re and rdma_rxe, and of InfiniBand ports themselves.
+// The names of counters of packets that the network lost or delivered out of order, in the drivers
+// mlx5, bnxt_re and rdma_rxe, and in InfiniBand ports.
 constexpr std::array kLossCounters = {
     "out_of_sequence", "packet_seq_err",    "local_ack_timeout_err", "out_of_seq_request",
     "rcvd_seq_err",    "seq_err_naks_rcvd", "to_retransmits",        "retry_exceeded_err",
     "port_rcv_errors", "symbol_error"};
 constexpr std::array kPacketCounters = {"port_rcv_packets", "rcvd_pkts", "rx_pkts"};
-constexpr std::array kNotices = {"np_cnp_sent", "rp_cnp_handled"};  // of congestion; mlx5 only
-constexpr double kLossMax = 1e-5;                                   // as a share of all packets
+// Counters of congestion notifications that the port sent or received; only mlx5 has them.
+constexpr std::array kNotices = {"np_cnp_sent", "rp_cnp_handled"};
+constexpr double kLossMax = 1e-5;  // lost packets, as a share of all packets
 
 uint64_t counter(const Port& port, const char* name) {
   const auto found = port.counters.find(name);

@@ -58,7 +58,8 @@ void judge_without_devices(const Examined& examined, Findings& findings) {
   const Verdict verdict = required ? Verdict::kFail : Verdict::kWarn;
   if (const auto missing = missing_module(host)) {
     findings.add(verdict, "",
-                 what + "; " + missing->interface + " may become one with its kernel module",
+                 what + "; the network card of " + missing->interface +
+                     " may become one if its kernel module is loaded",
                  load(missing->module));
     return;
   }
@@ -107,14 +108,16 @@ std::string place_of(const Judged& choice) {
 void judge_running(const Examined& examined, const Judged* choice, Findings& findings) {
   if (!examined.daemon.answers()) return;
   const std::string& runs = examined.daemon.fabric;
-  const bool has_verbs = runs.starts_with("verbs: ");
-  if (choice != nullptr && !has_verbs && examined.wants_device()) {
+  const std::string& kind = examined.daemon.fabric_kind;
+  const bool has_no_device = kind == "loop" || kind == "none";
+  if (choice != nullptr && has_no_device && examined.wants_device()) {
     findings.warn(
         "the running hatrpcd",
         "has " + runs + "; it could use a device now, but looks for devices only when it starts",
         "systemctl restart hatrpcd");
-  } else if (choice == nullptr && has_verbs) {
-    findings.warn("the running hatrpcd", "has " + runs + "; it would not after a restart",
+  } else if (choice == nullptr && kind == "verbs") {
+    findings.warn("the running hatrpcd",
+                  "has " + runs + "; after a restart it could not use an RDMA device",
                   "hatctl status   # its lanes");
   } else {
     findings.ok("the running hatrpcd", "has " + runs);
@@ -146,9 +149,10 @@ void check_modules(const Examined& examined, Findings& findings) {
   if (!examined.wants_device())
     return findings.ok("", "the configuration uses no device, so no module is needed");
   if (const auto missing = missing_module(host)) {
-    findings.warn(missing->interface,
-                  "its card may support RDMA, but " + missing->module + " is not loaded",
-                  load(missing->module));
+    findings.warn(
+        missing->interface,
+        "its card may support RDMA, but the kernel module " + missing->module + " is not loaded",
+        load(missing->module));
     return;
   }
   if (!host.devices.empty() && !host.uverbs_class) {

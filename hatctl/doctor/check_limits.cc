@@ -11,14 +11,13 @@
 namespace hat::doctor {
 namespace {
 
-// The memory that a daemon uses in addition to the memory for RDMA, with a margin.
+// An upper bound, in bytes, on the memory that a daemon uses in addition to the memory for RDMA.
 constexpr uint64_t kBesidesRdma = 64ull << 20;
-// The RDMA objects of one worker: its domain, memory regions and queues, and a queue pair per lane.
+// An upper bound on the RDMA objects of one worker: a protection domain, memory regions, completion
+// queues, and a queue pair per lane.
 constexpr uint64_t kObjectsOfAWorker = 64;
 
-std::string amount(uint64_t bytes) {
-  return bytes == kUnlimited ? "unlimited" : size_text(static_cast<double>(bytes));
-}
+std::string amount(uint64_t bytes) { return bytes == kUnlimited ? "unlimited" : size_text(bytes); }
 
 // Returns the systemd service of the cgroup: "hatrpcd.service" for the path ".../hatrpcd.service".
 // Returns "" if the cgroup is not that of a service.
@@ -45,8 +44,8 @@ std::string set_limit(const Examined& examined, const std::string& setting,
          "/limits.conf && systemctl daemon-reload && systemctl restart " + unit;
 }
 
-// Returns true if hatrpcd uses a device. It then registers memory with the device, which pins the
-// memory.
+// Returns true if hatrpcd uses an RDMA device and therefore pins memory: memory that is registered
+// with a device is pinned.
 bool pins(const Examined& examined) {
   return examined.wants_device() && chosen(judge_devices(examined)) != nullptr;
 }
@@ -105,8 +104,8 @@ void judge_cores_max(const Examined& examined, const Cgroup& cgroup, Findings& f
   const std::string subject = "cpu.max";
   const double workers = static_cast<double>(examined.workers());
   if (!cgroup.cores_max) return findings.ok(subject, "no limit on processor time");
-  const std::string text =
-      count_text(*cgroup.cores_max) + " cores' time, for " + plural(examined.workers(), "worker");
+  const std::string text = count_text(*cgroup.cores_max) + " s of processor time per second, for " +
+                           plural(examined.workers(), "worker");
   if (cgroup.throttled == 0 && *cgroup.cores_max >= workers + 1) return findings.ok(subject, text);
   const std::string so_far =
       cgroup.throttled == 0 ? "" : ", reached " + std::to_string(cgroup.throttled) + " times";
@@ -124,7 +123,7 @@ void judge_rdma_max(const Examined& examined, const Cgroup& cgroup, Findings& fi
   const auto bounds =
       choice == nullptr ? cgroup.rdma_max.end() : cgroup.rdma_max.find(choice->device->name);
   if (bounds == cgroup.rdma_max.end()) return findings.ok(subject, "no limit on RDMA objects");
-  // Each worker needs one handle, and a calibration needs another.
+  // Each worker opens the device once (one handle), and a calibration opens it once more.
   const std::map<std::string, uint64_t> needed = {
       {"hca_handle", examined.workers() + 1},
       {"hca_object", examined.workers() * kObjectsOfAWorker}};
@@ -158,8 +157,7 @@ void check_memory(const Examined& examined, Findings& findings) {
   const Host& host = examined.host;
   const uint64_t needed = pins(examined) ? examined.rdma_bytes() : 0;
   const std::string free = amount(host.memory_available) + " of memory is free";
-  // A running daemon has already allocated its memory, so the free memory need not be enough for
-  // it.
+  // A running daemon has already allocated its memory and does not need the free memory.
   if (host.daemon || host.memory_available >= needed + kBesidesRdma) {
     findings.ok("", free);
   } else {

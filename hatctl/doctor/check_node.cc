@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// hatctl/doctor/check_node.cc: checks the node's files, the daemon that runs with them, and its
-// peers.
+// hatctl/doctor/check_node.cc: checks the node's configuration files, the running daemon, and the
+// node's peers.
 #include <algorithm>
 
 #include "hatctl/doctor/checks.h"
@@ -8,8 +8,6 @@
 
 namespace hat::doctor {
 namespace {
-
-constexpr uint32_t kRoceHeaderMost = 96;  // the maximum bytes of headers in a RoCE packet
 
 std::string joined_by_comma(const std::vector<std::string>& texts) {
   std::string all;
@@ -28,7 +26,7 @@ bool judge_way(const Examined& examined, const PeerProbe& peer, Findings& findin
     return false;
   }
   if (!peer.connect_error.empty()) {
-    const bool tcp = peer.address.kind == Address::Kind::kTcp;
+    const bool tcp = !peer.address.is_path();
     const std::string port = std::to_string(peer.address.port);
     findings.fail(peer.name,
                   address + (tcp && peer.ip != peer.address.host ? " (" + peer.ip + ")" : "") +
@@ -44,7 +42,8 @@ bool judge_way(const Examined& examined, const PeerProbe& peer, Findings& findin
 
 void judge_path_mtu(const PeerProbe& peer, const Judged* choice, Findings& findings) {
   if (choice == nullptr || choice->gid == nullptr || peer.path_mtu == 0) return;
-  // The path MTU of the link applies to RDMA only if the link uses the device's address.
+  // The link's path MTU applies to RDMA packets only if the link's TCP connection leaves this host
+  // from the IP address of the RDMA device.
   if (engine::gid_text(choice->gid->bytes) != "::ffff:" + peer.own_ip &&
       engine::gid_text(choice->gid->bytes) != peer.own_ip) {
     return;
@@ -52,7 +51,7 @@ void judge_path_mtu(const PeerProbe& peer, const Judged* choice, Findings& findi
   const std::string text = "the path to this peer passes packets of " +
                            std::to_string(peer.path_mtu) + " bytes, but " + choice->device->name +
                            "'s packets carry " + std::to_string(choice->packet_bytes);
-  if (choice->packet_bytes + kRoceHeaderMost <= peer.path_mtu) return;
+  if (choice->packet_bytes + kRoceHeaderBytes <= peer.path_mtu) return;
   findings.warn(
       peer.name, text + ": RDMA packets are not fragmented, so they are lost",
       "ip link set dev " + choice->device->interface + " mtu " + std::to_string(peer.path_mtu));
@@ -63,10 +62,6 @@ void judge_lanes(const std::string& peer, const LinkState& link, Findings& findi
   for (const LaneState& lane : link.lanes) {
     if (lane.state == "up") {
       if (std::ranges::find(up, lane.protocol) == up.end()) up.push_back(lane.protocol);
-    } else if (lane.last_error.contains("the fabrics do not reach each other")) {
-      findings.warn(
-          peer, "RDMA lane " + lane.protocol + ": " + lane.last_error,
-          "editor hatrpcd.yaml   # set fabric: tcp on both hosts if one has no RDMA device");
     } else if (!lane.last_error.empty()) {
       findings.warn(peer,
                     "RDMA lane " + lane.protocol + " is " + lane.state +

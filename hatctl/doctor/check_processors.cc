@@ -11,8 +11,9 @@
 namespace hat::doctor {
 namespace {
 
-constexpr double kCpuPressureMax = 20;    // percent of a minute
-constexpr double kMemoryPressureMax = 5;  // likewise
+// More waiting for a processor, or for memory, gives a warning. In percent of the last minute.
+constexpr double kCpuPressureMax = 20;
+constexpr double kMemoryPressureMax = 5;
 
 // Clock sources that a program reads without a system call.
 constexpr std::array<std::string_view, 4> kQuickClocks = {
@@ -63,12 +64,16 @@ void check_numa(const Examined& examined, Findings& findings) {
   const std::string node = std::to_string(choice->device->numa_node);
   const auto near = host.numa_cpus.find(choice->device->numa_node);
   const std::vector<int>& cpus = examined.process().cpus;
-  if (near == host.numa_cpus.end() || share_any(cpus, near->second)) {
-    const bool only = near != host.numa_cpus.end() && std::ranges::includes(near->second, cpus);
-    return findings.ok(name, "on NUMA node " + node + "; " +
-                                 (examined.host.daemon ? "hatrpcd" : "hatctl") +
-                                 " may run on processors " + list_text(cpus) +
-                                 (only ? ", all that node's" : ", that node's among them"));
+  if (near == host.numa_cpus.end()) {
+    return findings.ok(name, "on NUMA node " + node + ", whose processors are not known");
+  }
+  if (share_any(cpus, near->second)) {
+    const bool only = std::ranges::includes(near->second, cpus);
+    return findings.ok(
+        name,
+        "on NUMA node " + node + "; " + (examined.host.daemon ? "hatrpcd" : "hatctl") +
+            " may run on processors " + list_text(cpus) +
+            (only ? ", which are all on this node" : ", which include processors of this node"));
   }
   findings.warn(name,
                 "on NUMA node " + node + ", but hatrpcd runs on processors " + list_text(cpus) +

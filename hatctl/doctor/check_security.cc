@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// hatctl/doctor/check_security.cc: checks whether links authenticate their peers, and how long the
-// certificates for this stay valid.
+// hatctl/doctor/check_security.cc: checks whether links authenticate their peers by certificates,
+// and how long these certificates stay valid.
 #include <algorithm>
 
 #include "base/quantities.h"
@@ -50,8 +50,8 @@ bool is_open_to_everybody(const TlsFile& file) {
   return barrier(file, anybody) == nullptr;
 }
 
-// Adds findings about one file. Returns false if the file cannot be read. The caller then leaves
-// out the error of all files together (TlsFiles::error), because it has the same cause.
+// Adds findings about one file. Returns false if the file cannot be read: the caller then does not
+// report TlsFiles::error, which has the same cause.
 bool judge_tls_file(const TlsFile& file, const Examined& examined, Findings& findings) {
   if (file.hidden) {
     findings.warn(file.key, file.path + ": not checked, because the user of hatctl may not read it",
@@ -76,7 +76,7 @@ std::string show(const std::string& path) {
   return "openssl x509 -noout -subject -issuer -dates -ext subjectAltName -in " + path;
 }
 
-// Returns true if the certificate is valid and does not expire soon. Otherwise reports it, and
+// Returns true if the certificate is valid and does not expire soon. Otherwise adds a finding, and
 // returns false.
 bool judge_time(const char* key, const CertificateFacts& facts, const std::string& path,
                 int64_t unix_now, Findings& findings) {
@@ -117,7 +117,8 @@ void judge_certificate(const CertificateFacts& facts, const std::string& path, i
               names + "; valid for " + age_text(static_cast<double>(facts.not_after - unix_now)));
 }
 
-// Judges only the certificate that expires last, since the others are being phased out.
+// Judges only the CA certificate that expires last, since the others in the file are older
+// certificates that it replaces.
 void judge_authorities(const std::vector<CertificateFacts>& all, const std::string& path,
                        int64_t unix_now, Findings& findings) {
   const auto last = std::ranges::max_element(all, {}, &CertificateFacts::not_after);

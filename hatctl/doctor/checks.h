@@ -15,10 +15,10 @@ struct Check {
   std::string_view name;
   void (*judge)(const Examined& examined, Findings& findings);
 };
-// Returns the table of all checks.
+// Returns all checks, in the order in which they run.
 std::span<const Check> checks();
 
-// Runs all checks, in the order of the table.
+// Runs all checks and returns their findings.
 Findings judge(const Examined& examined);
 
 // Checks the node's configuration, the running daemon and the peers (check_node.cc).

@@ -13,6 +13,7 @@ DaemonState read_daemon_state(const json& status, const std::string& socket) {
   state.pid = status.at("pid");
   state.workers = status.at("workers");
   state.fabric = status.at("fabric");
+  state.fabric_kind = status.value("fabric_kind", "");
   state.pending = status.at("pending").get<std::vector<std::string>>();
   const json& reload = status.at("last_reload");
   if (!reload.at("successful").get<bool>()) state.reload_error = reload.at("error");

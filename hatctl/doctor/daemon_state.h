@@ -13,20 +13,20 @@ namespace hat::doctor {
 
 struct LaneState {
   std::string protocol;
-  std::string state;  // "up", or why it carries no calls
+  std::string state;  // "up", or the reason why the lane carries no calls
   std::string last_error;
 };
 
-// The links of all workers to one peer.
+// The links to one peer. Each worker of the daemon has its own link to the peer.
 struct LinkState {
-  uint64_t up = 0;
+  uint64_t up = 0;  // the number of links that are up
   uint64_t workers = 0;
   std::string last_error;
   std::vector<LaneState> lanes;
 };
 
 struct DaemonState {
-  std::string socket;  // the socket to which the request was sent
+  std::string socket;  // the admin socket to which hatctl sent the request
   // Why the daemon gave no usable answer. If this text is empty, all other members are set.
   std::string unreachable;
 
@@ -34,16 +34,17 @@ struct DaemonState {
   std::string version;
   int pid = 0;  // the daemon's process id in the PID namespace of the daemon
   uint64_t workers = 0;
-  std::string fabric;  // "verbs: …", "loop: …", "none, …"
+  std::string fabric;       // describes it, or says why there is none
+  std::string fabric_kind;  // "verbs", "loop" or "none"; empty from older daemons
   std::vector<std::string> pending;
-  std::string reload_error;                // of the last reload, if the daemon refused it
+  std::string reload_error;  // why the daemon refused the last reload; empty: accepted
   std::map<std::string, LinkState> links;  // by peer
 
   bool answers() const { return unreachable.empty(); }
 };
 
-// Reads an answer of /status; `socket` is the socket that sent it. Throws nlohmann::json::exception
-// if the answer lacks a value that this function reads.
+// Reads `status`, the answer to GET /status on the admin socket `socket`. Throws
+// nlohmann::json::exception if the answer lacks a value that this function reads.
 DaemonState read_daemon_state(const nlohmann::json& status, const std::string& socket);
 
 }  // namespace hat::doctor

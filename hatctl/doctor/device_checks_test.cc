@@ -53,7 +53,7 @@ const std::vector<Row> kRowsOfDevices = {
     {"roce_whose_device_says_smaller_packets",
      [](FakeTree& tree, Examined& examined) {
        tree.roce_host();
-       examined.reports = {{"mlx5_0", true, "", 1, 3, 2048}};
+       examined.reports = {usable_device("mlx5_0", 1, 3, 2048)};
      },
      {{kWarn, "mtu", "2048 bytes a packet, ens1 has MTU 9000", "mtu 4200"}}},
     {"roce_v1_alone",
@@ -165,7 +165,8 @@ const std::vector<Row> kRowsOfAccess = {
     {"a_device_that_the_daemons_code_cannot_use",
      [](FakeTree& tree, Examined& examined) {
        tree.roce_host();
-       examined.reports = {{"mlx5_0", false, "mlx5_0: it cannot be queried: Input/output error"}};
+       examined.reports = {
+           {.device = "mlx5_0", .detail = "mlx5_0: it cannot be queried: Input/output error"}};
      },
      {{kFail, "fabric", "it cannot be queried", "ibv_devinfo -v -d mlx5_0"},
       {kFail, "devices", "it cannot be queried: Input/output error", "ibv_devinfo"}}},
@@ -174,14 +175,16 @@ const std::vector<Row> kRowsOfAccess = {
        tree.roce_host();
        tree.file("/.dockerenv", "");
        examined.reports = {
-           {"mlx5_0", false, "mlx5_0: it cannot be opened: Operation not permitted; may …"}};
+           {.device = "mlx5_0",
+            .opens = false,
+            .detail = "mlx5_0: it cannot be opened: Operation not permitted; may …"}};
      },
      {{kFail, "fabric", "Operation not permitted", "--device=/dev/infiniband/uverbs0"},
       {kFail, "devices", "Operation not permitted", "--device=/dev/infiniband/uverbs0"}}},
     {"a_gid_that_the_daemons_code_proved",
      [](FakeTree& tree, Examined& examined) {
        tree.roce_host();
-       examined.reports = {{"mlx5_0", true, "", 1, 2, 4096}};
+       examined.reports = {usable_device("mlx5_0", 1, 2, 4096)};
      },
      {{kOk, "fabric", "GID index 2", ""},
       {kWarn, "gids", "index 3 is better, but no address handle", "ip addr show dev ens1"}}},
@@ -190,7 +193,8 @@ const std::vector<Row> kRowsOfAccess = {
        tree.roce_host();
        tree.device("mlx4_0", "uverbs1");
        tree.port("mlx4_0", 1, "4: ACTIVE", "InfiniBand");
-       examined.reports = {{"mlx5_0", true, "", 1, 3, 4096}, {"mlx4_0", true, "", 1, -1, 4096}};
+       examined.reports = {usable_device("mlx5_0", 1, 3, 4096),
+                           usable_device("mlx4_0", 1, -1, 4096)};
      },
      {{kOk, "fabric", "hatrpcd uses mlx5_0", ""}}},
 };
@@ -226,7 +230,8 @@ const std::vector<Row> kRowsOfFabric = {
        tree.interface("ens1", 9000, true, "mlx5_core");
      },
      {{kWarn, "fabric", "this host has no RDMA device", "modprobe mlx5_ib"},
-      {kWarn, "modules", "ens1: its card may support RDMA, but mlx5_ib", "modprobe mlx5_ib"}}},
+      {kWarn, "modules", "ens1: its card may support RDMA, but the kernel module mlx5_ib",
+       "modprobe mlx5_ib"}}},
     {"devices_of_another_network_namespace",
      [](FakeTree& tree, Examined&) {
        tree.plain_host();
@@ -271,12 +276,14 @@ const std::vector<Row> kRowsOfFabric = {
      [](FakeTree& tree, Examined& examined) {
        tree.roce_host();
        examined.daemon.fabric = "loop: memory shared with peers on this host";
+       examined.daemon.fabric_kind = "loop";
      },
      {{kWarn, "fabric", "the running hatrpcd: has loop", "systemctl restart hatrpcd"}}},
     {"a_device_that_went_after_the_start",
      [](FakeTree& tree, Examined& examined) {
        tree.plain_host();
        examined.daemon.fabric = "verbs: mlx5_0, port 1";
+       examined.daemon.fabric_kind = "verbs";
      },
      {{kWarn, "fabric", "this host has no RDMA device", "rdma_rxe"},
       {kWarn, "fabric", "the running hatrpcd: has verbs: mlx5_0", "hatctl status"}}},

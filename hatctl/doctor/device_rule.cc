@@ -113,9 +113,9 @@ void judge_by_report(const engine::DeviceReport& report, const Host& host, Judge
     if (!may_open(*device.node, host.self)) return;
     judged.obstacle = Obstacle::kProof;
     judged.why_not = report.detail;
-    const bool kept_out = report.detail.find("cannot be opened") != std::string::npos;
-    judged.mend = kept_out && host.container ? mend_of_node(*device.node, host.self, true)
-                                             : "rdma link show; ibv_devinfo -v -d " + device.name;
+    judged.mend = !report.opens && host.container
+                      ? mend_of_node(*device.node, host.self, true)
+                      : "rdma link show; ibv_devinfo -v -d " + device.name;
     return;
   }
   judged.packet_bytes = report.packet_bytes;

@@ -25,10 +25,14 @@ enum class Obstacle : uint8_t {
   kProof,  // the daemon's own code failed to use the device, although files show no obstacle
 };
 
+// The most bytes that the headers of a RoCE packet have. Source: linux/include/rdma/ib_addr.h,
+// iboe_get_mtu().
+inline constexpr uint32_t kRoceHeaderBytes = 96;
+
 // The result of the rule for one RDMA device.
 struct Judged {
   const RdmaDevice* device = nullptr;
-  bool meant = true;  // the configuration names this device, or names none
+  bool meant = true;  // the configuration names this device, or names no device
   Obstacle obstacle = Obstacle::kNone;
   std::string why_not;  // why the device cannot be used; empty if the device can be used
   std::string mend;     // commands that remove the obstacle; empty if the device can be used
@@ -41,14 +45,14 @@ struct Judged {
   bool usable() const { return obstacle == Obstacle::kNone; }
 };
 
-// Returns each device, in the order in which hatrpcd tries them.
+// Applies the rule to each device of the host. Returns the results in the order in which hatrpcd
+// tries the devices.
 std::vector<Judged> judge_devices(const Examined& examined);
-// Returns the first device that is usable and meant, or null if there is none.
+// Returns the first result whose device is usable and meant, or null if there is no such device.
 const Judged* chosen(const std::vector<Judged>& judged);
 
 // Returns the GID of the port with the index `wanted` or, if `wanted` is negative, the GID with the
-// highest gid_rank(). Returns null if no GID can be used. This function does not need
-// Examined::reports, the results of opening the devices.
+// highest gid_rank(). Returns null if no GID can be used.
 const Gid* best_gid(const Port& port, int wanted);
 
 // Returns true if `who` may read and write the device node.

@@ -14,7 +14,7 @@
 namespace hat::doctor {
 
 // Runs the command and returns hatctl's exit status: kDone if no finding is a failure, kRefused if
-// one is, and kUsage for a peer that the configuration does not have.
+// a finding is a failure, and kUsage if the user names a peer that the configuration does not have.
 int run_doctor(const hatctl::Options& options, const hatctl::Terminal& terminal);
 
 // Returns the peers with these names, or all peers if `names` is empty. Returns an error if a name

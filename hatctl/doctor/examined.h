@@ -27,7 +27,7 @@ struct NodeFile {
 };
 
 struct Examined {
-  std::string version;  // of hatctl
+  std::string version;  // the version of hatctl
   Host host;
   NodeFile file;
   TlsFiles tls;
@@ -48,6 +48,8 @@ struct Examined {
     if (host.daemon) return *host.daemon;
     return host.service_user ? *host.service_user : host.self;
   }
+  // Returns the number of the daemon's workers; if the daemon does not answer, the number that it
+  // would have with this configuration.
   uint64_t workers() const {
     if (daemon.answers() && daemon.workers != 0) return daemon.workers;
     return workers_of(file.node, static_cast<uint32_t>(process().cpus.size()));
@@ -56,6 +58,7 @@ struct Examined {
     const FabricKind kind = file.node.fabric.kind;
     return kind == FabricKind::kAuto || kind == FabricKind::kVerbs;
   }
+  // Returns how many bytes of memory the daemon registers for RDMA.
   uint64_t rdma_bytes() const { return workers() * registered_bytes(file.node.fabric); }
 };
 

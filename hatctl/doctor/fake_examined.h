@@ -55,9 +55,11 @@ inline void expect_said_of(const Row& row) {
   row.make(tree, examined);
   examined.host = read_host(
       tree.root(), examined.daemon.answers() ? std::optional(examined.daemon.pid) : std::nullopt);
-  if (examined.daemon.fabric.empty()) {  // the fabric of a daemon that has just started
+  // Sets the fabric that the daemon would choose if it started now, unless the row has set one.
+  if (examined.daemon.fabric.empty()) {
     const bool device = examined.wants_device() && chosen(judge_devices(examined)) != nullptr;
     examined.daemon.fabric = device ? "verbs: it" : "loop: this host";
+    examined.daemon.fabric_kind = device ? "verbs" : "loop";
   }
   const Findings findings = judge(examined);
   std::vector<bool> seen(row.expected.size());
@@ -79,6 +81,16 @@ inline void expect_said_of(const Row& row) {
   for (size_t i = 0; i < seen.size(); ++i) {
     EXPECT_TRUE(seen[i]) << row.expected[i].check << ": " << row.expected[i].text;
   }
+}
+
+// Returns the report of a device that the daemon's own code can use.
+inline engine::DeviceReport usable_device(const std::string& name, uint8_t port, int gid_index,
+                                          uint32_t packet_bytes) {
+  return {.device = name,
+          .usable = true,
+          .port = port,
+          .gid_index = gid_index,
+          .packet_bytes = packet_bytes};
 }
 
 }  // namespace hat::doctor

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "hatctl/doctor/files.h"
+#include "base/descriptor.h"
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -28,15 +29,14 @@ std::vector<std::string> pieces(std::string_view text, std::string_view separato
 
 // Uses system calls, because a stream throws if a file of /sys can be opened but not read.
 std::optional<std::string> Files::text(const std::string& file) const {
-  const int fd = open(path(file).c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  if (fd < 0) return std::nullopt;
+  const Descriptor fd(open(path(file).c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  if (fd.get() < 0) return std::nullopt;
   std::string all;
   std::array<char, 4096> piece;
   ssize_t count = 0;
-  while (all.size() < kTextBytesMax && (count = read(fd, piece.data(), piece.size())) > 0) {
+  while (all.size() < kTextBytesMax && (count = read(fd.get(), piece.data(), piece.size())) > 0) {
     all.append(piece.data(), static_cast<size_t>(count));
   }
-  close(fd);
   if (count < 0) return std::nullopt;
   all.erase(all.find_last_not_of(" \n\t") + 1);
   return all;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// hatctl/doctor/files.h: reads small files of /proc and /sys, below a root that tests choose.
+// hatctl/doctor/files.h: reads small files of /proc and /sys. Tests put another folder before the
+// paths.
 #pragma once
 
 #include <cstdint>
@@ -27,8 +28,11 @@ class Files {
     return found ? parse_number<T>(std::string_view(*found)) : std::nullopt;
   }
   bool exists(const std::string& file) const;
-  std::vector<std::string> names(const std::string& folder) const;  // sorted; empty: no such folder
-  std::string link_name(const std::string& link) const;  // last component of the link's target
+  // Returns the sorted names of the entries of the folder, or no names if the folder does not
+  // exist.
+  std::vector<std::string> names(const std::string& folder) const;
+  // Returns the last component of the target of a symbolic link, or "" if the link does not exist.
+  std::string link_name(const std::string& link) const;
 
  private:
   const std::string root_;

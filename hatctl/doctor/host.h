@@ -28,7 +28,7 @@ struct Gid {
   int index = 0;
   engine::GidBytes bytes{};
   bool roce_v2 = false;
-  std::string interface;  // empty: it is in another network namespace
+  std::string interface;  // empty: the interface is in another network namespace
 };
 
 struct Port {
@@ -37,7 +37,7 @@ struct Port {
   std::string link_layer;  // "InfiniBand", "Ethernet"; "unknown": could not be read
   std::string rate;        // "100 Gb/sec (4X EDR)"
   std::vector<Gid> gids;
-  std::map<std::string, uint64_t> counters;  // of the kernel and the driver, by file name
+  std::map<std::string, uint64_t> counters;  // the kernel's and the driver's, by file name in /sys
 
   bool active() const { return state == "ACTIVE"; }
   bool by_gid() const { return link_layer == "Ethernet"; }
@@ -56,22 +56,21 @@ struct DeviceNode {
 struct RdmaDevice {
   std::string name;
   std::string node_type;           // "CA", "RNIC" (iWARP), "unspecified"
-  std::string interface;           // of the first port that has one; empty: none (InfiniBand), or
-                                   // not found
+  std::string interface;           // the network interface; empty: none (InfiniBand), or not found
   int numa_node = -1;              // -1: the host has only one node, or the device is on no bus
-  std::optional<DeviceNode> node;  // absent: ib_uverbs is not loaded
+  std::optional<DeviceNode> node;  // absent: the kernel module ib_uverbs is not loaded
   std::vector<Port> ports;
-  std::string traffic_class;  // configured in the vendor's driver; empty: not configured
+  std::string traffic_class;  // as configured in the vendor's driver; empty: not configured
 };
 
 struct Interface {
   std::string name;
   uint64_t mtu = 0;
   bool up = false;          // set up by the administrator (IFF_UP)
-  bool carrier = false;     // its physical link is up
+  bool carrier = false;     // the physical link of the interface is up
   std::string driver;       // empty: the interface is virtual
-  std::string ecn_at;       // the vendor's ecn/ folder; empty: its driver has none
-  bool ecn_enabled = true;  // for some priority, in both directions; meaningless without ecn_at
+  std::string ecn_at;       // the folder with the driver's ECN settings; empty: there is none
+  bool ecn_enabled = true;  // for at least one priority in each direction; true if ecn_at is empty
 };
 
 // --- Processes ---
@@ -83,26 +82,27 @@ struct Limit {
 
 struct Cgroup {
   std::string path;                    // below /sys/fs/cgroup; empty: no cgroup v2 was found
-  bool memory_by_v1 = false;           // cgroup v1 manages its memory; bounds there are not read
-  std::optional<uint64_t> memory_max;  // the lowest of its own and of all cgroups above it
-  std::string memory_max_at;           // the folder of the cgroup that has this bound
-  std::optional<double> cores_max;     // cpu.max, in cores: the lowest, as for memory_max
-  uint64_t throttled = 0;              // cpu.stat: periods in which its cpu.max was reached
-  // rdma.max: bounds by device and by "hca_handle" or "hca_object"; the lowest, as for memory_max.
+  bool memory_by_v1 = false;           // cgroup v1 limits the memory; its limits are not read
+  std::optional<uint64_t> memory_max;  // the lowest memory.max of the cgroup and its ancestors
+  std::string memory_max_at;           // the folder of the cgroup that sets memory_max
+  std::optional<double> cores_max;  // the lowest cpu.max of the cgroup and its ancestors, in cores
+  uint64_t throttled = 0;           // the number of periods in which the cgroup reached cpu.max
+  // The lowest rdma.max of the cgroup and its ancestors: for each device, the limits "hca_handle"
+  // and "hca_object".
   std::map<std::string, std::map<std::string, uint64_t>> rdma_max;
 };
 
 struct Process {
   int pid = 0;
   std::string command;
-  std::string user;  // its name, or its number if it has no name
-  uid_t uid = 0;     // effective; so is `gid`
+  std::string user;  // the user's name, or the user's number if there is no name
+  uid_t uid = 0;     // the effective user id; `gid` is the effective group id
   gid_t gid = 0;
   std::set<gid_t> groups;
-  uint64_t capabilities = 0;  // effective
+  uint64_t capabilities = 0;  // the effective capabilities, one bit each
   Limit memlock;
   Limit descriptors;
-  std::vector<int> cpus;  // on which it may run
+  std::vector<int> cpus;  // the processors on which the process may run
   Cgroup cgroup;
 
   bool may(unsigned capability) const { return (capabilities >> capability & 1) != 0; }
@@ -112,25 +112,26 @@ inline constexpr unsigned kCapDacOverride = 1;
 inline constexpr unsigned kCapIpcLock = 14;
 inline constexpr unsigned kCapSysNice = 23;
 
-// --- All of it ---
+// --- The whole host ---
 
 struct Host {
   std::vector<RdmaDevice> devices;        // by name
-  bool uverbs_class = false;              // ib_uverbs is loaded
-  bool devices_in_one_namespace = false;  // `rdma system` prints "netns exclusive"
+  bool uverbs_class = false;              // the kernel module ib_uverbs is loaded
+  bool devices_in_one_namespace = false;  // each RDMA device belongs to one network namespace
   std::vector<Interface> interfaces;      // except loopback
   std::set<std::string> modules;          // the names in /sys/module
 
-  Process self;
-  std::optional<Process> daemon;        // absent: it does not run, or cannot be seen from here
-  std::optional<Process> service_user;  // "hatrpcd" of /etc/passwd; has only user and groups
+  Process self;                         // hatctl
+  std::optional<Process> daemon;        // absent: hatrpcd does not run, or is in a PID namespace
+                                        // that hatctl cannot see
+  std::optional<Process> service_user;  // the user "hatrpcd" of /etc/passwd: user and groups only
   bool container = false;
 
   uint64_t memory_available = 0;
   uint64_t huge_pages_total = 0;
   uint64_t huge_pages_free = 0;
   uint64_t huge_page_bytes = 0;
-  std::map<int, std::vector<int>> numa_cpus;  // by node
+  std::map<int, std::vector<int>> numa_cpus;  // the processors of each NUMA node
   std::vector<int> isolated_cpus;
   // Percent of the last minute in which some task waited for a processor, or for memory.
   std::optional<double> cpu_pressure;

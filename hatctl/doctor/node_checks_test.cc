@@ -66,7 +66,7 @@ const std::vector<Row> kRowsOfLimits = {
        tree.file("/sys/fs/cgroup/system.slice/hatrpcd.service/cpu.max", "100000 100000");
      },
      {{kWarn, "fabric", "no RDMA device", "rdma_rxe"},
-      {kWarn, "cgroup", "cpu.max: 1 cores' time, for 2 workers", "CPUQuota="}}},
+      {kWarn, "cgroup", "cpu.max: 1 s of processor time per second, for 2 workers", "CPUQuota="}}},
     {"few_rdma_objects",
      [](FakeTree& tree, Examined&) {
        tree.roce_host();
@@ -188,15 +188,6 @@ const std::vector<Row> kRowsOfTheNode = {
      {{kWarn, "peers", "1 of 2 links up; last error: refused", "hatctl status"},
       {kWarn, "peers", "RDMA lane eager is down, its calls use TCP: a request failed",
        "trouble.md"}}},
-    {"a_peer_on_another_host_without_devices",
-     [](FakeTree& tree, Examined& examined) {
-       tree.roce_host();
-       examined.peers = {peer_b()};
-       const std::string why = "the fabrics do not reach each other: 'loop 1' there, 'loop 2' here";
-       examined.daemon.links["b"] = {2, 2, "", {{"eager", "refused", why}}};
-     },
-     {{kOk, "peers", "b: tcp:host-b:7471: 2 of 2 links up", ""},
-      {kWarn, "peers", "the fabrics do not reach each other", "fabric: tcp on both hosts"}}},
     {"a_peer_that_answers_though_the_link_is_down",
      [](FakeTree& tree, Examined& examined) {
        tree.roce_host();
@@ -233,7 +224,7 @@ const std::vector<Row> kRowsOfTheNode = {
     {"a_way_that_does_not_pass_rdma_packets",
      [](FakeTree& tree, Examined& examined) {
        tree.roce_host();
-       examined.reports = {{"mlx5_0", true, "", 1, 3, 4096}};
+       examined.reports = {usable_device("mlx5_0", 1, 3, 4096)};
        examined.peers = {peer_b()};
        examined.peers[0].own_ip = "10.0.0.1";
        examined.peers[0].path_mtu = 1500;
@@ -244,7 +235,7 @@ const std::vector<Row> kRowsOfTheNode = {
     {"a_way_that_is_not_the_devices",
      [](FakeTree& tree, Examined& examined) {
        tree.roce_host();
-       examined.reports = {{"mlx5_0", true, "", 1, 3, 4096}};
+       examined.reports = {usable_device("mlx5_0", 1, 3, 4096)};
        examined.peers = {peer_b()};
        examined.peers[0].own_ip = "192.168.1.1";
        examined.peers[0].path_mtu = 1500;

@@ -7,30 +7,16 @@
 #include <poll.h>
 #include <sys/socket.h>
 #include <sys/un.h>
-#include <unistd.h>
 
 #include <array>
 #include <cerrno>
 #include <cstring>
 
+#include "base/descriptor.h"
 #include "base/owned.h"
 
 namespace hat::doctor {
 namespace {
-
-class Descriptor {
- public:
-  explicit Descriptor(int fd) : fd_(fd) {}
-  ~Descriptor() {
-    if (fd_ >= 0) close(fd_);
-  }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  int get() const { return fd_; }
-
- private:
-  const int fd_;
-};
 
 // Returns 0 if the connection was made within kConnectTimeout, and otherwise an errno.
 int connect_within(const sockaddr* to, socklen_t length) {
@@ -52,8 +38,8 @@ std::string numeric(const sockaddr* address, socklen_t length) {
   return text.data();
 }
 
-// Sets own_ip and path_mtu of the probe. Uses a connected UDP socket, which knows the route but
-// sends nothing.
+// Sets own_ip and path_mtu of the probe. Connects a UDP socket to `to`: the kernel then chooses a
+// route, but sends no packet.
 void look_at_the_way(const addrinfo& to, PeerProbe& probe) {
   const Descriptor fd(socket(to.ai_family, SOCK_DGRAM | SOCK_CLOEXEC, 0));
   if (fd.get() < 0 || connect(fd.get(), to.ai_addr, to.ai_addrlen) != 0) return;
@@ -87,7 +73,7 @@ void probe_unix(bool connect, PeerProbe& probe) {
 
 PeerProbe probe_peer(const std::string& name, const Address& address, bool connect) {
   PeerProbe probe{.name = name, .address = address};
-  if (address.kind != Address::Kind::kTcp) {
+  if (address.is_path()) {
     probe_unix(connect, probe);
     return probe;
   }
@@ -102,7 +88,7 @@ PeerProbe probe_peer(const std::string& name, const Address& address, bool conne
     return probe;
   }
   const Owned<addrinfo, freeaddrinfo> owned(found);
-  probe.ip = numeric(found->ai_addr, found->ai_addrlen);  // the daemon uses the first too
+  probe.ip = numeric(found->ai_addr, found->ai_addrlen);  // the daemon also uses the first address
   look_at_the_way(*found, probe);
   if (connect) note(connect_within(found->ai_addr, found->ai_addrlen), probe);
   return probe;

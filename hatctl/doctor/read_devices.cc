@@ -73,9 +73,8 @@ Port read_port(const Files& files, const std::string& device, int number) {
   return port;
 }
 
-// Returns the network interface of the device, or "" if none is found. Takes it from the first of
-// these that has one: the file `parent` of Soft-RoCE, an entry of the GID tables, and the folder
-// device/net of a network card.
+// Returns the network interface of the device, or "" if none is found. Looks in the file `parent`
+// (Soft-RoCE), then in the GID tables, then in the folder device/net (network cards).
 std::string interface_of(const Files& files, const RdmaDevice& device) {
   const std::string at = kDevices + device.name;
   if (const auto parent = files.text(at + "/parent"); parent && !parent->empty()) return *parent;
@@ -146,7 +145,8 @@ std::vector<Interface> read_interfaces(const Files& files) {
   std::vector<Interface> interfaces;
   for (const std::string& name : files.names(kInterfaces)) {
     const std::string at = kInterfaces + name;
-    const auto mtu = files.number<uint64_t>(at + "/mtu");  // only interfaces have one
+    // An entry of /sys/class/net that has no MTU is not an interface.
+    const auto mtu = files.number<uint64_t>(at + "/mtu");
     if (name == "lo" || !mtu) continue;
     Interface interface {
       .name = name, .mtu = *mtu

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // hatctl/doctor/read_host.h: reads a Host from the files of /proc, /sys, /dev and /etc.
 //
-// Errors   No function returns an error. A fact that cannot be read stays empty, and a check
-// reports
-//          that it is missing.
+// Errors   No function returns an error. A fact that cannot be read stays empty.
 #pragma once
 
 #include <optional>
@@ -24,12 +22,12 @@ std::vector<RdmaDevice> read_devices(const Files& files);
 std::vector<Interface> read_interfaces(const Files& files);
 // Returns the process `pid`, a number or "self", or nothing if that process does not exist.
 std::optional<Process> read_process(const Files& files, const std::string& pid);
-// Returns the user of that name in /etc/passwd, or nothing if there is none. Sets only the fields
-// for user and groups.
+// Returns the user `user` of /etc/passwd, or nothing if there is no such user. Sets only the
+// members of Process about the user and its groups.
 std::optional<Process> read_account(const Files& files, const std::string& user);
 
-// Returns the name that `file`, /etc/passwd or /etc/group, has for the number, or the number itself
-// if the file has none.
+// Returns the name of the user or group `number`; `file` is /etc/passwd or /etc/group. Returns the
+// number as text if the file has no such user or group.
 std::string account_name(const Files& files, const std::string& file, uint64_t number);
 
 }  // namespace hat::doctor

@@ -17,7 +17,8 @@ std::string field(const std::vector<std::string>& status, std::string_view name)
   return "";
 }
 
-// Returns the effective id of a list "real effective saved filesystem".
+// Returns the second of four ids, which a line of /proc/PID/status has in the order real,
+// effective, saved, filesystem.
 uint64_t effective(const std::string& ids) {
   const auto all = words(ids);
   return all.size() < 2 ? 0 : parse_number<uint64_t>(std::string_view(all[1])).value_or(0);
@@ -53,7 +54,7 @@ void place_in_cgroup(const std::string& text, Cgroup& cgroup) {
 }
 
 void lower_memory_max(const Files& files, const std::string& at, Cgroup& cgroup) {
-  const auto bound = files.number<uint64_t>(at + "/memory.max");  // fails for "max"
+  const auto bound = files.number<uint64_t>(at + "/memory.max");  // no value if the text is "max"
   if (!bound || *bound >= cgroup.memory_max.value_or(kUnlimited)) return;
   cgroup.memory_max = bound;
   cgroup.memory_max_at = at;

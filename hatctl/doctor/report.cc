@@ -12,8 +12,8 @@ namespace {
 using hatctl::Colour;
 
 struct VerdictLook {
-  const char* word;  // in JSON
-  const char* mark;  // all have the same width
+  const char* word;  // the verdict in JSON
+  const char* mark;  // the verdict in text; all marks have the same width
   Colour colour;
 };
 constexpr std::array kLooks = {
@@ -24,7 +24,7 @@ constexpr std::array kLooks = {
 
 const VerdictLook& look(Verdict verdict) { return kLooks[static_cast<size_t>(verdict)]; }
 
-constexpr size_t kCheckColumns = 14;  // "configuration " is the longest
+constexpr size_t kCheckColumns = 14;  // the longest name of a check, "configuration", and a space
 constexpr size_t kIndent = 4 + 2 + kCheckColumns;
 
 std::string padded_to(std::string text, size_t width) {

@@ -16,8 +16,8 @@
 
 namespace hat::doctor {
 
-// Returns all findings, each with the commands that repair it, and a last line that counts them by
-// verdict.
+// Returns all findings as text, each with the commands that repair the problem. The last line
+// counts the findings by verdict.
 std::string report_text(const Findings& findings, const hatctl::Terminal& terminal);
 nlohmann::json report_json(const Examined& examined, const Findings& findings);
 

@@ -10,9 +10,10 @@ inline constexpr mode_t kMayRead = 4;
 inline constexpr mode_t kMayWrite = 2;
 inline constexpr mode_t kMayEnter = 1;  // enter a folder
 
-// Returns true if the process may do everything in `wanted`, a combination of the bits above. Only
-// the owner's bits count for the owner, and only the group's bits for another member of the group.
-// CAP_DAC_OVERRIDE permits everything.
+// Returns true if the process may access a file with this mode, owner and group in all ways of
+// `wanted`, a combination of kMayRead, kMayWrite and kMayEnter. Only the owner's bits of the mode
+// count for the owner, and only the group's bits for another member of the group. The capability
+// CAP_DAC_OVERRIDE permits every access.
 inline bool permitted(mode_t mode, uid_t uid, gid_t gid, const Process& who, mode_t wanted) {
   if (who.may(kCapDacOverride)) return true;
   const bool of_group = who.gid == gid || who.groups.contains(gid);

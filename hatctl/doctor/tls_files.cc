@@ -23,7 +23,7 @@ TlsFile look_at_file(const std::string& key, const std::string& path) {
   for (const auto& part : real) {
     step /= part;
     struct stat info {};
-    if (stat(step.c_str(), &info) != 0) continue;  // another process has just removed it
+    if (stat(step.c_str(), &info) != 0) continue;  // another process has just removed this step
     file.way.push_back({step.string(), info.st_mode & 07777, info.st_uid, info.st_gid});
   }
   return file;

@@ -23,23 +23,22 @@ struct PathStep {
 };
 
 struct TlsFile {
-  std::string key;            // "certificate", "key", "ca": under link.tls
+  std::string key;            // the key under link.tls: "certificate", "key" or "ca"
   std::string path;           // as configured
-  std::string error;          // why it cannot be found; empty: it exists
-  bool hidden = false;        // the user of hatctl may not read it, so that it cannot be judged
+  std::string error;          // why the file cannot be found; empty: the file exists
+  bool hidden = false;        // the file cannot be judged, because hatctl's user may not read it
   std::vector<PathStep> way;  // from "/" to the file itself, with symbolic links resolved
 };
 
 struct TlsFiles {
   std::vector<TlsFile> files;  // empty: the node has no `link.tls`
-  std::string error;           // why hatrpcd cannot use the files; empty: it can
-  // Both are set only if hatrpcd can use the files.
-  std::optional<CertificateFacts> certificate;  // the node's own
-  std::vector<CertificateFacts> authorities;    // those of `ca`
+  std::string error;           // why hatrpcd cannot use the files; empty: hatrpcd can use them
+  // `certificate` and `authorities` are set only if hatrpcd can use the files.
+  std::optional<CertificateFacts> certificate;  // the node's own certificate
+  std::vector<CertificateFacts> authorities;    // the certificates in the file `ca`
 };
 
-// Finds out which users may read the files. Does not read the contents of the files, because
-// load_configuration() reads them.
+// Finds out which users may read the files that `config` names. Does not read the files' contents.
 std::vector<TlsFile> look_at(const TlsConfig& config);
 
 }  // namespace hat::doctor

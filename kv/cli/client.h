@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// kv/cli/client.h: connects to HatKV, directly or through the daemons, with Thrift alone.
+// kv/cli/client.h: connects a stock Thrift client to HatKV, directly or through hatrpcd.
 #pragma once
 
 #include <memory>
@@ -10,9 +10,10 @@
 
 namespace hat {
 
-// Connects to the address in `options`. One thread at a time may use the client. Errors: the
-// address and why it cannot be reached. Calls throw libthrift's exceptions; TTransportException if
-// an answer takes longer than the options' timeout.
+// Connects to the address `options.connect`. Returns an error that names the address and the reason
+// if the address cannot be reached. The client's calls throw libthrift's exceptions: a
+// TTransportException if an answer takes longer than `options.timeout_s`. One thread at a time may
+// use the client.
 Result<std::unique_ptr<hatkv::HatKVClient>> connect_to_kv(const CommandOptions& options);
 
 }  // namespace hat

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// kv/cli/command_options.h: parses the command lines of the client commands: get, put, scan ….
+// kv/cli/command_options.h: parses the command lines of hatkv's client commands, such as get, put
+// and scan.
 #pragma once
 
 #include <cstdint>
@@ -12,15 +13,15 @@
 
 namespace hat {
 
-// The options of one command line, as they were given.
-// Members  One for each option; no command uses all of them.
+// The options of one command line.
+// Members  Each option of any command is a member. No command uses all of them.
 struct CommandOptions {
   // Options of every command.
-  Address connect;  // --connect, else $HATKV_ADDRESS, else tcp:127.0.0.1:9091
+  Address connect;  // from --connect, otherwise $HATKV_ADDRESS, otherwise tcp:127.0.0.1:9091
   bool framed = true;
   bool compact = false;
-  uint32_t timeout_s = 30;         // for each answer; backup has no timeout
-  std::vector<std::string> words;  // keys, a value, a prefix, a name
+  uint32_t timeout_s = 30;         // how long to wait for each answer; backup has no timeout
+  std::vector<std::string> words;  // arguments that are not options, such as keys and values
 
   bool raw = false;   // get: prints values without line breaks
   bool json = false;  // stats
@@ -30,7 +31,7 @@ struct CommandOptions {
   uint64_t limit = 0;  // 0: no limit
   bool keys = false;
 
-  // load: the number of generated records; 0: the records come from `file`.
+  // Options of the command load. `records` is the number of generated records; 0: use `file`.
   uint64_t records = 0;
   std::string file;  // "-" is standard input
   std::string prefix = "user";

@@ -12,6 +12,7 @@
 
 #include "base/quantities.h"
 #include "kv/cli/client.h"
+#include "kv/cli/stats.h"
 #include "kv/cli/text.h"
 #include "kv/limits.h"
 
@@ -80,59 +81,10 @@ int scan(HatKVClient& client, const CommandOptions& options) {
   }
 }
 
-struct Figure {
-  const char* name;
-  int64_t hatkv::Stats::*value;
-  bool is_bytes;
-};
-
-constexpr std::array kFigures = {
-    Figure{"uptime_seconds", &hatkv::Stats::uptime_seconds, false},
-    Figure{"records", &hatkv::Stats::records, false},
-    Figure{"data_bytes", &hatkv::Stats::data_bytes, true},
-    Figure{"file_bytes", &hatkv::Stats::file_bytes, true},
-    Figure{"map_bytes", &hatkv::Stats::map_bytes, true},
-    Figure{"map_growths", &hatkv::Stats::map_growths, false},
-    Figure{"reader_waits", &hatkv::Stats::reader_waits, false},
-    Figure{"commits", &hatkv::Stats::commits, false},
-    Figure{"writes", &hatkv::Stats::writes, false},
-    Figure{"syncs", &hatkv::Stats::syncs, false},
-};
-
-void print_stats(const hatkv::Stats& stats) {
-  std::printf("%-16s %s\n", "version", stats.version.c_str());
-  std::printf("%-16s %s\n", "durability", stats.durability.c_str());
-  std::printf("%-16s %d of %d\n", "readers", stats.readers_in_use, stats.readers);
-  for (const Figure& figure : kFigures) {
-    const int64_t value = stats.*figure.value;
-    std::printf("%-16s %lld", figure.name, static_cast<long long>(value));
-    if (figure.is_bytes) std::printf("  (%s)", size_text(static_cast<double>(value)).c_str());
-    std::printf("\n");
-  }
-  for (const auto& [name, calls] : stats.operations) {
-    std::printf("calls.%-10s %lld\n", name.c_str(), static_cast<long long>(calls));
-  }
-}
-
-void print_stats_json(const hatkv::Stats& stats) {
-  std::printf(R"({"version": "%s", "durability": "%s", "readers": %d, "readers_in_use": %d)",
-              stats.version.c_str(), stats.durability.c_str(), stats.readers, stats.readers_in_use);
-  for (const Figure& figure : kFigures) {
-    std::printf(R"(, "%s": %lld)", figure.name, static_cast<long long>(stats.*figure.value));
-  }
-  std::printf(R"(, "operations": {)");
-  const char* between = "";
-  for (const auto& [name, calls] : stats.operations) {
-    std::printf(R"(%s"%s": %lld)", between, name.c_str(), static_cast<long long>(calls));
-    between = ", ";
-  }
-  std::printf("}}\n");
-}
-
 int stats(HatKVClient& client, const CommandOptions& options) {
   hatkv::Stats stats;
   client.stats(stats);
-  (options.json ? print_stats_json : print_stats)(stats);
+  write_out(options.json ? stats_json(stats) : stats_text(stats));
   return EXIT_SUCCESS;
 }
 
@@ -140,13 +92,13 @@ int backup(HatKVClient& client, const CommandOptions& options) {
   hatkv::Backup backup;
   client.backup(backup, options.words[0]);
   std::printf("%s: %s\n", backup.folder.c_str(),
-              size_text(static_cast<double>(backup.bytes)).c_str());
+              size_text(static_cast<uint64_t>(backup.bytes)).c_str());
   return EXIT_SUCCESS;
 }
 
 struct Command {
   std::string_view name;
-  int (*run)(HatKVClient& client, const CommandOptions& options);  // nullptr: load
+  int (*run)(HatKVClient& client, const CommandOptions& options);  // nullptr: run_load()
 };
 
 constexpr std::array kCommands = {Command{"get", get},      Command{"put", put},
@@ -156,7 +108,7 @@ constexpr std::array kCommands = {Command{"get", get},      Command{"put", put},
 
 int connect_and_run(const Command& command, CommandOptions options) {
   if (command.run == nullptr) return run_load(options);
-  if (command.name == "backup") options.timeout_s = 0;  // its duration depends on the disk
+  if (command.name == "backup") options.timeout_s = 0;  // no timeout: a backup can take very long
   const auto client = connect_to_kv(options);
   if (!client) return complain(client.error().message, kExitUnreachable);
   return command.run(**client, options);

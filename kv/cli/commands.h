@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// kv/cli/commands.h: runs `hatkv get`, put, del, scan, load, stats and backup.
+// kv/cli/commands.h: runs hatkv's client commands: get, put, del, scan, load, stats and backup.
 #pragma once
 
 #include <string_view>
@@ -16,7 +16,8 @@ constexpr int kExitUnreachable = 3;  // the server cannot be reached or did not 
 
 bool is_command(std::string_view name);
 
-// Prints results to standard output and errors to standard error; returns the exit status.
+// Runs the command `name`: prints results to standard output and errors to standard error. Returns
+// the exit status.
 int run_command(std::string_view name, const CommandOptions& options);
 
 // Runs `hatkv load` (kv/cli/load.cc); returns the exit status.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// kv/cli/load.cc: `hatkv load`: puts many records, generated or from a file, with several clients.
+// kv/cli/load.cc: the command `hatkv load`: stores many records, generated or from a file, with
+// several clients.
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
@@ -23,16 +24,16 @@ namespace {
 using namespace std::chrono_literals;
 using LoadClock = std::chrono::steady_clock;
 
-// A source of records. Thread: any.
+// A source of records. Any thread may call next().
 class Records {
  public:
   virtual ~Records() = default;
-  // Returns up to --batch more records; an empty vector at the end.
+  // Returns the next records, at most --batch of them; returns an empty vector after the last one.
   virtual Result<std::vector<hatkv::Pair>> next() = 0;
 };
 
-// Generated records. A key is the prefix and a number from 0. Values are printable, and equal for
-// equal seeds.
+// Generated records. A key is the prefix and a number, from 0 on. Values are printable random bytes
+// that depend only on the seed.
 class MadeUpRecords : public Records {
  public:
   explicit MadeUpRecords(const CommandOptions& options) : options_(options) {}
@@ -155,8 +156,7 @@ void report(const char* what, const Progress& progress, LoadClock::time_point be
   const double seconds = std::chrono::duration<double>(LoadClock::now() - begun).count();
   const uint64_t records = progress.records;
   std::fprintf(to, "%s %llu records, %s in %.1f s: %.0f records/s\n", what,
-               static_cast<unsigned long long>(records),
-               size_text(static_cast<double>(progress.bytes)).c_str(), seconds,
+               static_cast<unsigned long long>(records), size_text(progress.bytes).c_str(), seconds,
                static_cast<double>(records) / seconds);
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// kv/cli/main.cc: hatkv: a key-value server, and the commands that call it.
+// kv/cli/main.cc: the program hatkv: a key-value server, and the commands that call the server.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -46,7 +46,8 @@ int run_client(const std::string& command, const std::vector<std::string>& argum
   return run_command(command, *options);
 }
 
-// `serve` may be left out: if the first argument is an option, it is an option of serve.
+// Runs a command line. If the first argument is an option, the command is `serve`. Returns the exit
+// status.
 int run(const std::vector<std::string>& arguments) {
   if (arguments.empty()) return wrong_usage("a command is missing", "");
   const std::string& first = arguments[0];

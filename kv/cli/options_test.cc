@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// kv/cli/options_test.cc: checks how hatkv's command lines are parsed, and which are rejected.
+// kv/cli/options_test.cc: tests how hatkv parses command lines, and which command lines it rejects.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -87,7 +87,7 @@ TEST(CommandOptions, ReadsWordsAndOptionsInAnyOrder) {
 
 TEST(CommandOptions, WhatFollowsTwoHyphensAreWords) {
   const auto options = parse_command("put", Line{"--compact", "--", "-k", "--"});
-  EXPECT_FALSE(options);  // --compact is not an option; `--protocol compact` is
+  EXPECT_FALSE(options);  // there is no option --compact, only `--protocol compact`
   const auto words = parse_command("put", Line{"--", "-k", "--"});
   ASSERT_TRUE(words) << words.error().message;
   EXPECT_THAT(words->words, testing::ElementsAre("-k", "--"));

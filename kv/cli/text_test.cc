@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// kv/cli/text_test.cc: checks that bytes written as text are read back unchanged.
+// kv/cli/text_test.cc: tests that escape() and unescape() give the same bytes back.
 #include "kv/cli/text.h"
 
 #include <gmock/gmock.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// kv/server/handler.cc: turns the store's results into HatKV's answers.
+// kv/server/handler.cc: converts the store's results to answers of the service HatKV.
 #include "kv/server/handler.h"
 
 #include <algorithm>
@@ -24,7 +24,8 @@ T value_or_refuse(Result<T> result) {
   if constexpr (!std::is_void_v<T>) return std::move(*result);
 }
 
-// A name is a single path component, so that no caller can write outside the folder for backups.
+// Throws Refused unless the name is a single path component, so that a client cannot make the
+// server write outside the folder for backups.
 void check_backup_name(const std::string& name) {
   const auto is_plain = [](unsigned char letter) {
     return std::isalnum(letter) || letter == '-' || letter == '_' || letter == '.';
@@ -42,9 +43,7 @@ void KvHandler::counted(Operation operation, Body&& body) {
   OperationCounters& counters = operations_[operation];
   const auto begun = steady_clock::now();
   const auto ended = [&](Outcome outcome) {
-    const auto took =
-        std::chrono::duration_cast<std::chrono::microseconds>(steady_clock::now() - begun);
-    counters.duration_us.add(static_cast<uint64_t>(took.count()));
+    counters.durations.add(steady_clock::now() - begun);
     counters.ended(outcome);
   };
   try {
@@ -134,7 +133,7 @@ void KvHandler::stats(hatkv::Stats& stats) {
     stats.readers = static_cast<int32_t>(now.usage.readers);
     stats.readers_in_use = static_cast<int32_t>(now.usage.readers_in_use);
     stats.reader_waits = whole(now.usage.reader_waits);
-    stats.commits = whole(now.writes_per_commit.count);
+    stats.commits = whole(now.writes_per_commit.count());
     stats.writes = whole(now.writes_per_commit.sum);
     stats.syncs = whole(now.usage.syncs);
     for (size_t i = 0; i < kOperationNames.size(); ++i) {

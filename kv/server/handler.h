@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// kv/server/handler.h: answers HatKV's calls from a store.
+// kv/server/handler.h: the Thrift handler of the service HatKV: answers calls from a store.
 #pragma once
 
 #include <chrono>
@@ -13,7 +13,7 @@
 
 namespace hat {
 
-// The handler's constants.
+// Facts about the server that do not change while it runs.
 struct ServiceFacts {
   std::string version;
   std::string durability;
@@ -21,8 +21,9 @@ struct ServiceFacts {
   Tuning tuning;
 };
 
-// Throws the exceptions that hatkv.thrift declares, since libthrift turns these into answers. The
-// handler is as thread-safe as the store. `store` and `operations` must outlive it.
+// Answers the calls of hatkv.thrift, and throws the exceptions that hatkv.thrift declares, which
+// libthrift sends as answers. Any thread may call it. `store` and `operations` must outlive the
+// handler.
 class KvHandler : public hatkv::HatKVIf {
  public:
   KvHandler(Store& store, Operations& operations, ServiceFacts facts)
@@ -38,7 +39,7 @@ class KvHandler : public hatkv::HatKVIf {
   void backup(hatkv::Backup& backup, const std::string& name) override;
 
  private:
-  // Runs `body`; counts the call, its duration and its outcome.
+  // Runs `body`, and records the call's duration and outcome for `operation`.
   template <class Body>
   void counted(Operation operation, Body&& body);
 

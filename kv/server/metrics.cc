@@ -29,12 +29,14 @@ class MetricsPage {
     metric.label = std::move(labels);
     (family.type == MetricType::Counter ? metric.counter.value : metric.gauge.value) = value;
   }
-  // `unit` is one unit of the histogram, expressed in the metric's unit.
-  static void add(MetricFamily& family, Labels labels, const Histogram::Snapshot& snapshot,
-                  double unit) {
+  // `first_bound` is the bound of the first bucket, and `unit` is one unit of the histogram's sum.
+  // Both are in the metric's unit.
+  template <size_t Buckets>
+  static void add(MetricFamily& family, Labels labels, const HistogramSnapshot<Buckets>& snapshot,
+                  double first_bound, double unit) {
     ClientMetric& metric = family.metric.emplace_back();
     metric.label = std::move(labels);
-    double bound = unit;
+    double bound = first_bound;
     for (size_t i = 0; i < snapshot.buckets.size(); ++i, bound *= 2) {
       metric.histogram.sample_count += snapshot.buckets[i];
       const bool last = i + 1 == snapshot.buckets.size();
@@ -56,6 +58,7 @@ class MetricsPage {
 };
 
 constexpr double kMicrosecond = 1e-6;
+constexpr double kNanosecond = 1e-9;
 constexpr ev_ssize_t kBodyBytesMax = 4096;
 constexpr ev_ssize_t kHeaderBytesMax = 16384;
 constexpr int kIdleSeconds = 10;
@@ -68,7 +71,7 @@ void add_operations(MetricsPage& page, Operations& operations) {
       MetricsPage::add(calls,
                        {{"operation", std::string(kOperationNames[i])},
                         {"outcome", std::string(kOutcomeNames[j])}},
-                       static_cast<double>(operations.counters[i].outcomes[j].load()));
+                       static_cast<double>(operations.counters[i].outcomes[j].value()));
     }
   }
   auto& durations =
@@ -77,7 +80,7 @@ void add_operations(MetricsPage& page, Operations& operations) {
                   MetricType::Histogram);
   for (size_t i = 0; i < kOperationNames.size(); ++i) {
     MetricsPage::add(durations, {{"operation", std::string(kOperationNames[i])}},
-                     operations.counters[i].duration_us.read(), kMicrosecond);
+                     operations.counters[i].durations.read(), kMicrosecond, kNanosecond);
   }
   page.gauge("hatkv_connections", "Open connections of clients.",
              static_cast<double>(operations.connections.load()));
@@ -89,13 +92,13 @@ void add_store(MetricsPage& page, const Store::Statistics& now) {
   MetricsPage::add(page.family("hatkv_commit_writes",
                                "Calls that share one commit; the count is the number of commits.",
                                MetricType::Histogram),
-                   {}, now.writes_per_commit, 1);
+                   {}, now.writes_per_commit, 1, 1);
   MetricsPage::add(
       page.family(
           "hatkv_commit_duration_seconds",
           "Time to apply and commit the changes of a group of calls, waits for the disk included.",
           MetricType::Histogram),
-      {}, now.commit_us, kMicrosecond);
+      {}, now.commit_times, kMicrosecond, kNanosecond);
   page.gauge("hatkv_writes_waiting", "Writes that wait for a commit or are being committed.",
              number(now.writes_waiting));
   page.counter("hatkv_syncs_total", "Commits and background syncs that waited for the disk.",
@@ -155,7 +158,7 @@ std::string kv_exposition(const MetricsSource& source) {
 
 Result<std::unique_ptr<MetricsServer>> MetricsServer::start(const Address& address,
                                                             MetricsSource source) {
-  evthread_use_pthreads();  // the destructor stops the loop from another thread
+  evthread_use_pthreads();  // needed, because the destructor stops the loop from another thread
   std::unique_ptr<MetricsServer> server(new MetricsServer(address, std::move(source)));
   server->base_.reset(event_base_new());
   server->http_.reset(evhttp_new(server->base_.get()));
@@ -177,8 +180,8 @@ Result<std::unique_ptr<MetricsServer>> MetricsServer::start(const Address& addre
 
 MetricsServer::~MetricsServer() {
   if (!thread_.joinable()) return;
-  // Stops the loop by an event, which stays queued: a plain loopbreak has no effect if the thread
-  // has not entered its loop yet.
+  // Stop the event loop by an event, because the event stays queued. A call of loopbreak() here
+  // would have no effect if the thread has not entered the loop yet.
   const timeval now{};
   const auto end = [](evutil_socket_t, short, void* base) {
     event_base_loopbreak(static_cast<event_base*>(base));

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// kv/server/metrics.h: all of HatKV's metrics in Prometheus' text format, and an HTTP server for
-// them.
-//
-// docs/hatkv.md lists the metrics.
+// kv/server/metrics.h: HatKV's metrics in Prometheus' text format, and an HTTP server for the
+// metrics. docs/hatkv.md lists the metrics.
 #pragma once
 
 #include <event2/event.h>
@@ -26,14 +24,15 @@ struct MetricsSource {
   std::string durability;
 };
 
-// Returns all metrics as text. Thread: any.
+// Returns all metrics in Prometheus' text format. Any thread may call this function.
 std::string kv_exposition(const MetricsSource& source);
 
-// Answers GET /metrics and GET /healthz on its own thread until it is destroyed. /healthz answers
-// 503 if the store cannot be read. The objects that the source refers to must outlive the server.
+// Answers GET /metrics and GET /healthz, in its own thread, until it is destroyed. /healthz answers
+// 503 if the store cannot be read. The store and the counters in MetricsSource must outlive the
+// server.
 class MetricsServer {
  public:
-  // `address` is a TCP address; with port 0 the kernel chooses a free port.
+  // Starts a server that listens at the TCP address `address`; port 0 means a free port.
   static Result<std::unique_ptr<MetricsServer>> start(const Address& address, MetricsSource source);
   ~MetricsServer();
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// kv/server/metrics_test.cc: checks that the metrics server ends even if it has only just started.
+// kv/server/metrics_test.cc: tests that the metrics server ends even if it has only just started.
 #include "kv/server/metrics.h"
 
 #include <gtest/gtest.h>
@@ -10,8 +10,8 @@
 namespace hat {
 namespace {
 
-// Repeats a few hundred times, since the thread may or may not have entered its loop when it must
-// end.
+// Starts and ends the server a few hundred times, because the server's thread has entered its event
+// loop in some of the runs and not in others.
 TEST(MetricsServer, EndsHoweverSoon) {
   std::string folder = testing::TempDir() + "hatkv-metrics-XXXXXX";
   ASSERT_NE(mkdtemp(folder.data()), nullptr);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// kv/server/operations.h: counts HatKV's calls by function: number, outcome and duration.
+// kv/server/operations.h: counters of HatKV's calls by function: outcomes and durations.
 //
-// Thread   any.
+// Thread   Any thread may use the counters.
 #pragma once
 
 #include <array>
@@ -9,7 +9,8 @@
 #include <cstdint>
 #include <string_view>
 
-#include "kv/store/histogram.h"
+#include "base/counter.h"
+#include "base/histogram.h"
 
 namespace hat {
 
@@ -30,22 +31,21 @@ enum class Outcome : uint8_t { kOk, kNotFound, kRefused };
 constexpr std::array<std::string_view, 3> kOutcomeNames = {"ok", "not_found", "refused"};
 
 struct OperationCounters {
-  std::array<std::atomic<uint64_t>, kOutcomeNames.size()> outcomes{};
-  Histogram duration_us;  // microseconds in the handler, including waits for the disk
+  std::array<SharedCounter, kOutcomeNames.size()> outcomes;
+  // Time in the handler, waits for the disk included: 1 µs … 67 s, and +Inf.
+  LatencyHistogram<SharedCounter, 28> durations;
 
-  void ended(Outcome outcome) {
-    outcomes[static_cast<size_t>(outcome)].fetch_add(1, std::memory_order_relaxed);
-  }
+  void ended(Outcome outcome) { outcomes[static_cast<size_t>(outcome)].add(); }
   uint64_t calls() const {
     uint64_t calls = 0;
-    for (const auto& count : outcomes) calls += count.load(std::memory_order_relaxed);
+    for (const SharedCounter& count : outcomes) calls += count.value();
     return calls;
   }
 };
 
 struct Operations {
   std::array<OperationCounters, kOperationNames.size()> counters;
-  std::atomic<int64_t> connections{0};  // open now
+  std::atomic<int64_t> connections{0};  // connections that are open now
 
   OperationCounters& operator[](Operation operation) {
     return counters[static_cast<size_t>(operation)];

@@ -23,7 +23,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// Returns the manifest that was installed or built with the program; empty if it does not exist.
+// Returns the path of the manifest that was installed with this program, or "" if it does not
+// exist.
 std::string manifest_beside_program() {
   std::error_code error;
   const auto program = std::filesystem::read_symlink("/proc/self/exe", error);
@@ -48,7 +49,7 @@ Result<Tuning> tuning_for(const ServeOptions& options) {
   return tuning;
 }
 
-// The servers of all addresses, each on its own thread.
+// The Thrift servers of all addresses. Each server has its own thread.
 class Servers {
  public:
   Result<void> add(const ServeOptions& options, const Address& listen,
@@ -66,8 +67,8 @@ class Servers {
     return {};
   }
 
-  // Returns once every server listens or one has failed. A server that fails later sends SIGTERM to
-  // this process.
+  // Starts all servers. Returns when every server listens, or a server has failed. A server that
+  // fails later sends SIGTERM to this process.
   Result<void> start() {
     for (One& one : all_) {
       one.thread = std::jthread([this, &one] { run(one); });
@@ -82,12 +83,12 @@ class Servers {
     return {};
   }
 
-  // Stops every server; returns once every call in progress has ended.
+  // Stops all servers. Returns after every call in progress has ended.
   Result<void> stop() {
     for (One& one : all_) {
       std::unique_lock lock(mutex_);
-      // Calls stop() until the thread ends, since a server that has only just begun to listen may
-      // miss the first stop().
+      // Call stop() again and again until the thread ends, because a server that has only just
+      // begun to listen can miss the first call.
       while (one.thread.joinable() && !changed_.wait_for(lock, 0ms, [&] { return one.ended; })) {
         lock.unlock();
         try {
@@ -97,7 +98,7 @@ class Servers {
         lock.lock();
         changed_.wait_for(lock, 100ms, [&] { return one.ended; });
       }
-      if (one.address.kind != Address::Kind::kTcp && one.listening) {
+      if (one.address.is_path() && one.listening) {
         std::remove(one.address.path.c_str());
       }
     }
@@ -144,7 +145,7 @@ Result<void> serve(const ServeOptions& options) {
   sigaddset(&ends, SIGTERM);
   sigaddset(&ends, SIGINT);
   pthread_sigmask(SIG_BLOCK, &ends, nullptr);
-  ::signal(SIGPIPE, SIG_IGN);  // a client of the metrics may close its connection early
+  ::signal(SIGPIPE, SIG_IGN);  // for clients of the metrics that close their connection early
 
   HAT_TRY(const Tuning tuning, tuning_for(options));
   HAT_TRY(const auto store, Store::open({.folder = options.data,

@@ -68,7 +68,7 @@ Result<ServeOptions> parse_serve(const std::vector<std::string>& arguments) {
     return fail(ErrorCode::kInvalid,
                 "--server nonblocking supports only the framed transport; leave out --buffered");
   }
-  if (options.metrics && options.metrics->kind != Address::Kind::kTcp) {
+  if (options.metrics && options.metrics->is_path()) {
     return fail(ErrorCode::kInvalid,
                 "--metrics: found '" + to_string(*options.metrics) + "', expected a tcp address");
   }

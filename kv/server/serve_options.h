@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// kv/server/serve_options.h: reads the command line of `hatkv serve`.
+// kv/server/serve_options.h: parses the command line of `hatkv serve`.
 #pragma once
 
 #include <cstdint>
@@ -17,10 +17,10 @@ namespace hat {
 enum class ServerKind : uint8_t { kThreaded, kThreadPool, kNonblocking };
 
 struct ServeOptions {
-  std::vector<Address> listen;  // at least one
+  std::vector<Address> listen;  // at least one address
   std::string data;             // the store's folder
   Durability durability = Durability::kSync;
-  std::string manifest;                    // empty: the one installed with the program, if any
+  std::string manifest;                    // empty: the manifest installed with the program, if any
   std::optional<uint32_t> readers;         // takes precedence over the hints
   std::optional<uint32_t> commit_wait_us;  // for every write; takes precedence over the hints
   uint64_t map_bytes = 1ull << 30;         // the initial size of the store's map
@@ -31,7 +31,7 @@ struct ServeOptions {
   bool framed = true;
   bool compact = false;
   uint32_t threads = 16;        // workers of a thread pool or of a nonblocking server
-  uint32_t connections = 1024;  // concurrent, of each address with a thread per connection
+  uint32_t connections = 1024;  // limit per address, for servers with a thread per connection
   Action action = Action::kRun;
 };
 

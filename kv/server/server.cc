@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// kv/server/server.cc: combines libthrift's servers, transports and protocols.
+// kv/server/server.cc: makes libthrift's servers, with their transports and protocols.
 #include "kv/server/server.h"
 
 #include <thrift/concurrency/ThreadFactory.h>
@@ -35,7 +35,7 @@ class ServerEvents : public server::TServerEventHandler {
         on_listening_(std::move(on_listening)) {}
 
   void preServe() override {
-    if (address_.kind == Address::Kind::kTcp) address_.port = static_cast<uint16_t>(port_());
+    if (!address_.is_path()) address_.port = static_cast<uint16_t>(port_());
     on_listening_(address_);
   }
   void* createContext(std::shared_ptr<protocol::TProtocol>,
@@ -62,8 +62,9 @@ std::shared_ptr<concurrency::ThreadManager> make_workers(uint32_t threads) {
   return workers;
 }
 
-// Generated code allocates as many members as a container declares before it reads one. Without a
-// limit, a request of 30 bytes makes the server run out of memory.
+// Returns a protocol factory with a limit of elements per list. Generated code allocates the number
+// of elements that a list declares before it reads the elements. Without the limit, a request of 30
+// bytes can make the server run out of memory.
 template <class Factory>
 std::shared_ptr<protocol::TProtocolFactory> make_bounded() {
   auto factory = std::make_shared<Factory>();
@@ -93,13 +94,13 @@ struct Wanted {
   }
 };
 
-// At its end, libthrift's TNonblockingServer destroys its connections while its workers may still
-// answer on them. This class first waits until the workers have ended.
+// A TNonblockingServer that waits at its end until its worker threads have ended. libthrift's own
+// class destroys connections on which worker threads can still write answers.
 class NonblockingServer : public server::TNonblockingServer {
  public:
   using TNonblockingServer::TNonblockingServer;
 
-  // Returns once the calls of the workers have ended.
+  // Serves until stop(), and returns after all worker threads have ended.
   void serve() override {
     const Joined workers{getThreadManager()};
     TNonblockingServer::serve();
@@ -115,7 +116,7 @@ class NonblockingServer : public server::TNonblockingServer {
 std::shared_ptr<server::TServer> make_nonblocking(const Wanted& wanted) {
   const Address& listen = wanted.listen;
   auto socket =
-      listen.kind == Address::Kind::kUnix
+      listen.is_path()
           ? std::make_shared<transport::TNonblockingServerSocket>(listen.path)
           : std::make_shared<transport::TNonblockingServerSocket>(listen.host, listen.port);
   auto result =
@@ -141,7 +142,7 @@ std::shared_ptr<server::TServer> make_blocking(const Wanted& wanted) {
   const ServeOptions& options = wanted.options;
   auto socket = make_socket(wanted.listen);
   const auto events = wanted.events([socket] { return socket->getPort(); });
-  if (options.server == ServerKind::kThreadPool && wanted.listen.kind != Address::Kind::kShm) {
+  if (options.server == ServerKind::kThreadPool && !wanted.listen.uses_rings()) {
     auto result = std::make_shared<server::TThreadPoolServer>(
         wanted.processor, socket, make_transport(options.framed), make_protocol(options.compact),
         make_workers(options.threads));
@@ -161,14 +162,14 @@ Result<std::shared_ptr<server::TServer>> make_server(
     const ServeOptions& options, const Address& listen,
     std::shared_ptr<apache::thrift::TProcessor> processor, std::atomic<int64_t>& connections,
     std::function<void(const Address&)> on_listening) {
-  const bool is_shm = listen.kind == Address::Kind::kShm;
-  // TShmServerSocket removes a stale path itself when it begins to listen.
-  if (listen.kind == Address::Kind::kUnix) {
+  // Remove the stale path of a unix socket. For a ring's path, TShmServerSocket does this itself.
+  if (listen.is_path() && !listen.uses_rings()) {
     const hatrpc::ring::PathClaim claim(listen.path.c_str());
   }
   const Wanted wanted{options, listen, std::move(processor), connections, std::move(on_listening)};
   try {
-    if (options.server == ServerKind::kNonblocking && !is_shm) return make_nonblocking(wanted);
+    if (options.server == ServerKind::kNonblocking && !listen.uses_rings())
+      return make_nonblocking(wanted);
     return make_blocking(wanted);
   } catch (const std::exception& error) {
     return fail(ErrorCode::kSystem,

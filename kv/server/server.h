@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// kv/server/server.h: builds the stock Thrift server for one of the options' addresses.
+// kv/server/server.h: makes a libthrift server for one address.
 #pragma once
 
 #include <thrift/TProcessor.h>
@@ -15,10 +15,10 @@
 
 namespace hat {
 
-// Returns a server that does not listen yet. Its serve() returns after stop(). Servers of rings
-// (shm:) always have a thread per connection. The serving thread calls `on_listening` once, with
-// the address that was bound. `connections` counts the open connections. serve() and stop() may
-// throw libthrift's exceptions, whose text names the address that could not be bound.
+// Returns a server for the address `listen`, of the kind in `options`. The server does not listen
+// yet. Its serve() returns after stop(). When the server listens, its thread calls `on_listening`
+// once, with the bound address. `connections` is the number of open connections. A server for rings
+// (shm:) always has a thread per connection. serve() and stop() can throw libthrift's exceptions.
 Result<std::shared_ptr<apache::thrift::server::TServer>> make_server(
     const ServeOptions& options, const Address& listen,
     std::shared_ptr<apache::thrift::TProcessor> processor, std::atomic<int64_t>& connections,

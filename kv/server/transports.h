@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// kv/server/transports.h: libthrift's server transports, limiting each message, not each
-// connection.
+// kv/server/transports.h: libthrift's transports, changed to limit the size of each message and not
+// the number of bytes of a connection.
 #pragma once
 
 #include <thrift/transport/TBufferTransports.h>
@@ -9,11 +9,13 @@
 
 namespace hat {
 
-// libthrift 0.17 limits the size of a message, by default to 100 MiB. A transport adds up the bytes
-// of the strings that it reads, and only flush() resets the sum. A server never flushes the
-// transport that it reads from, so each connection ends with "MaxMessageSize reached" after that
-// many bytes. This class resets the sum after each message. `Base` is TFramedTransport or
-// TBufferedTransport.
+// A transport that resets libthrift's count of bytes after each message. `Base` must be
+// TFramedTransport or TBufferedTransport.
+//
+// libthrift 0.17 limits the size of a message, by default to 100 MiB. Its transports add up the
+// bytes that they read, and only flush() resets the sum. A server never flushes the transport from
+// which it reads. Without this class, each connection would end with "MaxMessageSize reached" after
+// 100 MiB.
 template <class Base>
 class CountsPerMessage : public Base {
  public:
@@ -28,7 +30,7 @@ class CountsPerMessage : public Base {
 using FramedTransport = CountsPerMessage<apache::thrift::transport::TFramedTransport>;
 using BufferedTransport = CountsPerMessage<apache::thrift::transport::TBufferedTransport>;
 
-// `Transport` is FramedTransport or BufferedTransport.
+// Makes transports of the type `Transport`: FramedTransport or BufferedTransport.
 template <class Transport>
 class TransportFactory : public apache::thrift::transport::TTransportFactory {
  public:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// kv/server/transports_test.cc: checks that a connection may read more in all than one message's
-// limit.
+// kv/server/transports_test.cc: tests that a connection can carry more bytes in total than the
+// limit of one message.
 #include "kv/server/transports.h"
 
 #include <gtest/gtest.h>
@@ -19,7 +19,7 @@ using apache::thrift::transport::TTransportException;
 
 constexpr int kBound = 64 << 10;
 
-// The server's side of a connection. Its reading transport never writes.
+// A connection whose two ends are in this test. As in a server, the reading transport never writes.
 template <class Transport>
 struct Pipe {
   std::shared_ptr<TMemoryBuffer> memory = std::make_shared<TMemoryBuffer>();

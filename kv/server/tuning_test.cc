@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// kv/server/tuning_test.cc: checks the storage settings that hints lead to.
+// kv/server/tuning_test.cc: tests the storage settings that HatKV derives from hints.
 #include "kv/server/tuning.h"
 
 #include <gmock/gmock.h>

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// kv/store/durability.h: the levels of durability of an acknowledged write, and what each may lose.
+// kv/store/durability.h: the levels of durability of acknowledged writes, and the writes that can
+// be lost at each level.
 //
-// A write is acknowledged after its transaction has been committed. At every level the kernel then
-// has all of its bytes, so no level loses anything when the process ends, not even by kill -9. The
-// levels differ in what a crash of the machine (power, kernel) may lose.
+// A write is acknowledged after the commit of its transaction. At every level, the kernel then has
+// all bytes of the write, so that the write survives the end of the process, even by kill -9. The
+// levels differ in the writes that a crash of the machine (power, kernel) can lose.
 //
 // Source   LMDB's MDB_NOMETASYNC and MDB_NOSYNC; Redis' `appendfsync everysec`.
 #pragma once
@@ -23,10 +24,10 @@ struct DurabilityLevel {
   Durability level;
   std::string_view name;
   unsigned lmdb_flags;
-  bool waits_for_disk;     // each commit waits before its writes are acknowledged
-  bool syncs_each_second;  // a background thread syncs
-  std::string_view costs;  // cost of a commit
-  std::string_view crash;  // what a crash of the machine may lose
+  bool waits_for_disk;     // each commit waits for the disk before its writes are acknowledged
+  bool syncs_each_second;  // a background thread syncs the store once a second
+  std::string_view costs;  // the cost of a commit, as text
+  std::string_view crash;  // the data that a crash of the machine can lose, as text
 };
 
 constexpr std::array kDurabilityLevels = {

@@ -22,7 +22,7 @@ namespace hat {
 namespace {
 
 constexpr mdb_mode_t kFileMode = 0640;
-constexpr uint32_t kOtherReaders = 16;  // slots for backups and for LMDB's tools
+constexpr uint32_t kOtherReaders = 16;  // reader slots for backups and for LMDB's tools
 
 std::unexpected<Error> lmdb_failed(const std::string& doing, int code) {
   std::string message = doing + ": " + mdb_strerror(code);
@@ -38,20 +38,20 @@ std::unexpected<Error> sync_failed(const std::string& folder, int code) {
 
 std::unexpected<Error> system_failed(const std::string& doing) { return fail_errno(doing, errno); }
 
-// A new file survives a crash of the machine only after its folder was synced. File systems that do
-// not sync folders return EINVAL, and read-only ones EROFS; neither is an error here.
+// Syncs a folder, because a new file survives a crash of the machine only after its folder is
+// synced. EINVAL (from file systems that cannot sync folders) and EROFS (from read-only file
+// systems) do not count as errors.
 Result<void> sync_folder(const std::string& path) {
-  const int descriptor = ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (descriptor < 0) return system_failed(path + ": cannot open this folder to sync it");
-  const int error = fsync(descriptor) == 0 ? 0 : errno;
-  close(descriptor);
+  const Descriptor opened(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (opened.get() < 0) return system_failed(path + ": cannot open this folder to sync it");
+  const int error = fsync(opened.get()) == 0 ? 0 : errno;
   if (error == 0 || error == EINVAL || error == EROFS) return {};
   return fail_errno(path + ": cannot sync this folder", error);
 }
 
-// Syncs `folder` and the folders above it, since the entry of a new folder is in its parent folder,
-// and create_directories() may have created several levels. The loop ends at a folder that this
-// process may not read: this process cannot have created it.
+// Syncs `folder` and the folders above it. The entry of a new folder is in its parent folder, and
+// create_directories() can have created several levels. The loop ends at a folder that this process
+// may not read, because this process cannot have created such a folder.
 Result<void> sync_folder_and_those_above(const std::string& folder) {
   std::filesystem::path path = std::filesystem::absolute(folder).lexically_normal();
   for (;; path = path.parent_path()) {
@@ -61,11 +61,11 @@ Result<void> sync_folder_and_those_above(const std::string& folder) {
   }
 }
 
-// Creates the store's file if it does not exist. LMDB writes the first pages of a new file without
-// syncing them, so a crash at that moment would leave a file that cannot be opened. Therefore this
-// function creates the file in another folder, syncs it, and renames it: the file is complete, or
-// does not exist. Every open syncs the store's folder, since the process that created the folder
-// may have ended before it did so.
+// Creates the store's file if it does not exist. LMDB does not sync the first pages of a new file,
+// so a crash at that moment would leave a file that cannot be opened. Therefore this function
+// creates the file in another folder, syncs the file, and renames it: the file is complete or does
+// not exist. If the file exists, only syncs the store's folder, because the process that created
+// the file can have ended before it synced the folder.
 Result<void> make_store(const std::string& folder) {
   const std::string file = folder + "/data.mdb";
   std::error_code error;
@@ -85,7 +85,7 @@ Result<void> make_store(const std::string& folder) {
   if (error) return fail_errno(file + ": cannot make this file", error.value());
   std::filesystem::remove_all(partial, error);
   const auto synced = sync_folder(folder);
-  // A sync after a failed one may succeed although data was lost, so the file must not stay.
+  // After a failed sync, remove the file, because a later sync could succeed although data is lost.
   if (!synced) std::filesystem::remove(file, error);
   return synced;
 }
@@ -96,18 +96,14 @@ uint64_t whole_pages(uint64_t bytes) {
 }
 
 Result<uint64_t> sync_file(const std::string& path) {
-  const int descriptor = ::open(path.c_str(), O_RDWR | O_CLOEXEC);
-  if (descriptor < 0) return system_failed(path);
-  const bool synced = fdatasync(descriptor) == 0;
-  const int error = errno;
-  const off_t bytes = lseek(descriptor, 0, SEEK_END);
-  close(descriptor);
-  if (!synced) return fail_errno(path + ": cannot sync", error);
-  return static_cast<uint64_t>(bytes);
+  const Descriptor opened(::open(path.c_str(), O_RDWR | O_CLOEXEC));
+  if (opened.get() < 0) return system_failed(path);
+  if (fdatasync(opened.get()) != 0) return system_failed(path + ": cannot sync");
+  return static_cast<uint64_t>(lseek(opened.get(), 0, SEEK_END));
 }
 
-// Returns whether the address space has space for a map of `bytes`. LMDB unmaps the old map before
-// it makes the new one, so grow() must know in advance.
+// Returns true if the address space has space for a map of `bytes` bytes. grow() must know this in
+// advance, because LMDB unmaps the old map before it maps the new one.
 bool has_room_for_map(uint64_t bytes) {
   void* space = mmap(nullptr, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (space == MAP_FAILED) return false;
@@ -123,7 +119,8 @@ bool has_room_for_map(uint64_t bytes) {
   std::_Exit(EXIT_FAILURE);
 }
 
-// LMDB's lock file keeps the number of slots that the first program to open it chose.
+// Returns the number of concurrent readers: `wanted`, or fewer if LMDB's lock file has fewer slots.
+// The first program that opens the lock file sets the number of slots.
 uint32_t readers_of(MDB_env* environment, uint32_t wanted) {
   unsigned slots = 0;
   mdb_env_get_maxreaders(environment, &slots);
@@ -139,14 +136,10 @@ uint32_t readers_of(MDB_env* environment, uint32_t wanted) {
 
 }  // namespace
 
-Environment::LockedFolder::~LockedFolder() {
-  if (descriptor_ >= 0) close(descriptor_);
-}
-
-Environment::Environment(const EnvironmentOptions& options, LockedFolder folder, Handle handle)
+Environment::Environment(const EnvironmentOptions& options, Descriptor folder, Handle handle)
     : options_(options),
       durability_(describe(options.durability)),
-      folder_(std::move(folder)),
+      locked_folder_(std::move(folder)),
       handle_(std::move(handle)),
       readers_(handle_.get(), readers_of(handle_.get(), options.readers)) {}
 
@@ -156,14 +149,13 @@ Environment::~Environment() {
   if (table_ != 0) (void)sync();
 }
 
-Result<Environment::LockedFolder> Environment::lock(const std::string& folder) {
+Result<Descriptor> Environment::lock(const std::string& folder) {
   std::error_code error;
   std::filesystem::create_directories(folder, error);
   if (error) return fail_errno(folder + ": cannot make this folder", error.value());
-  const int descriptor = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (descriptor < 0) return system_failed(folder + ": cannot open this folder");
-  LockedFolder locked(descriptor);
-  if (flock(descriptor, LOCK_EX | LOCK_NB) != 0) {
+  Descriptor locked(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (locked.get() < 0) return system_failed(folder + ": cannot open this folder");
+  if (flock(locked.get(), LOCK_EX | LOCK_NB) != 0) {
     return fail(ErrorCode::kBusy,
                 folder + ": another hatkv has this store open; give each hatkv its own folder");
   }
@@ -180,8 +172,8 @@ Result<Environment::Handle> Environment::open_lmdb(const EnvironmentOptions& opt
     return lmdb_failed(folder + ": cannot map " + std::to_string(map_bytes) + " bytes", code);
   }
   mdb_env_set_maxreaders(raw, options.readers + kOtherReaders);
-  // With MDB_NOTLS a reader's slot belongs to its transaction, not to a thread: ReaderPool passes
-  // transactions between threads.
+  // With MDB_NOTLS, a reader slot belongs to a transaction and not to a thread. This is needed
+  // because ReaderPool passes transactions between threads.
   const unsigned flags = MDB_NOTLS | describe(options.durability).lmdb_flags;
   if (const int code = mdb_env_open(raw, folder.c_str(), flags, kFileMode); code != 0) {
     return lmdb_failed(folder + ": cannot open the store", code);
@@ -192,7 +184,7 @@ Result<Environment::Handle> Environment::open_lmdb(const EnvironmentOptions& opt
 }
 
 Result<std::unique_ptr<Environment>> Environment::open(const EnvironmentOptions& options) {
-  HAT_TRY(LockedFolder locked, lock(options.folder));
+  HAT_TRY(Descriptor locked, lock(options.folder));
   HAT_TRY_VOID(make_store(options.folder));
   HAT_TRY(Handle handle, open_lmdb(options));
   std::unique_ptr<Environment> environment(
@@ -220,10 +212,13 @@ int Environment::try_to_write(const Changes& change) {
   return mdb_txn_commit(transaction.release());
 }
 
-// A commit's meta page makes its other pages valid. At `nometasync` that page reaches the disk with
-// the sync of the next commit. If that sync fails, the disk may keep an older meta page for ever,
-// while LMDB begins to reuse the pages to which it leads. Therefore the next commit waits for its
-// meta page too. So does the first one, since a sync may have failed in an earlier process.
+// Sets whether the next commit waits until its meta page is on disk, at the durability level
+// `nometasync`. A commit's meta page makes the commit's other pages valid.
+//
+// At `nometasync`, a commit's meta page normally reaches the disk with the sync of the next commit.
+// If this sync fails, the disk can keep an older meta page forever, while LMDB reuses the pages to
+// which the older meta page refers. Therefore the commit after a failed sync waits for its own meta
+// page. The first commit also waits, because a sync can have failed in an earlier process.
 void Environment::wait_for_meta_page(bool waits) {
   if (options_.durability != Durability::kNoMetaSync) return;
   mdb_env_set_flags(handle_.get(), MDB_NOMETASYNC, waits ? 0 : 1);
@@ -251,14 +246,14 @@ Result<void> Environment::write(const Changes& change) {
     }
     return lmdb_failed("cannot write", code);
   }
-  // A transaction that changed nothing has written nothing.
+  // A transaction without changes has written nothing, so that it proves nothing about the disk.
   if (durability_.waits_for_disk && last_commit() != before) on_disk_ = OnDisk::kSure;
   commits_.fetch_add(1, std::memory_order_relaxed);
   if (durability_.waits_for_disk) syncs_.fetch_add(1, std::memory_order_relaxed);
   return {};
 }
 
-// The only writer calls this between two of its transactions.
+// Doubles the map, up to options_.max_bytes. Only the writer calls it, between two transactions.
 Result<void> Environment::grow() {
   const uint64_t full_at = map_bytes();
   const uint64_t larger = whole_pages(std::min(2 * full_at, options_.max_bytes));
@@ -290,7 +285,7 @@ int Environment::try_to_sync() {
   const int code = mdb_env_sync(handle_.get(), 1);
   if (code == 0) return code;
   sync_failures_.fetch_add(1, std::memory_order_relaxed);
-  // At `sync`, each commit has synced all of its pages already.
+  // At `sync`, each commit has already synced all of its pages, so the failure loses nothing.
   if (options_.durability != Durability::kSync) on_disk_ = OnDisk::kDoubted;
   return code;
 }
@@ -306,8 +301,8 @@ Result<void> Environment::sync() {
           "that one");
 }
 
-// The copy is written to another name and renamed, so a folder of the final name is always a
-// complete backup. The partial copy's name begins with a dot, which a backup's name may not.
+// Writes the copy under another name and then renames it, so that a folder named `folder` is always
+// a complete copy. The other name begins with a dot, with which a backup's name may not begin.
 Result<uint64_t> Environment::copy_to(const std::string& folder) {
   const std::scoped_lock one_at_a_time(backing_up_);
   std::error_code error;

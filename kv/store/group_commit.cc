@@ -33,7 +33,8 @@ void GroupCommit::run(Write& write) noexcept {
   queue_.erase(queue_.begin(), queue_.begin() + static_cast<ptrdiff_t>(group.size()));
   for (Write* ended : group) {
     ended->done = true;
-    // The lock is held here: once it is free, the caller of `ended` may destroy `ended`.
+    // Notify while the lock is held, because the waiting thread can destroy `*ended` as soon as it
+    // gets the lock.
     if (ended != &write) ended->turn.notify_one();
   }
   if (!queue_.empty()) queue_.front()->turn.notify_one();

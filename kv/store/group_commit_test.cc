@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// kv/store/group_commit_test.cc: checks which writes share a commit, and which wait for others.
+// kv/store/group_commit_test.cc: tests which writes share a commit, and which wait for more writes.
 #include "kv/store/group_commit.h"
 
 #include <gmock/gmock.h>
@@ -17,7 +17,7 @@ using testing::ElementsAre;
 
 class GroupCommitTest : public testing::Test {
  protected:
-  // Starts a write on a new thread, which the end of the test joins.
+  // Starts a write in a new thread. The thread is joined at the end of the test.
   void begin(std::chrono::microseconds patience = {}, const std::string& value = "v") {
     threads_.emplace_back([this, patience, value] {
       const Change change{Change::Kind::kPut, "k", value};
@@ -26,11 +26,11 @@ class GroupCommitTest : public testing::Test {
       EXPECT_TRUE(write.result);
     });
   }
-  // Returns once `count` writes are in the queue.
+  // Waits until `count` writes are in the queue.
   void wait_for(size_t count) {
     while (commits_.waiting() != count) std::this_thread::yield();
   }
-  // Starts a write; returns when its commit is in progress. The commit continues after release().
+  // Starts a write, and returns when its commit has begun. The commit waits until release().
   void begin_and_hold() {
     hold_ = true;
     begin();

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// kv/store/no_room_test.cc: checks that a store whose map cannot grow refuses writes and still
+// kv/store/no_room_test.cc: tests that a store whose map cannot grow refuses writes and still
 // reads.
 //
-// This is a separate program that is not built with sanitizers, since they need unlimited address
-// space.
+// The test is a program of its own, which is not built with sanitizers, because a sanitizer needs
+// unlimited address space.
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -18,8 +18,8 @@
 namespace hat {
 namespace {
 
-constexpr uint64_t kRoomBytes = 64 << 20;  // what bound_address_space() leaves free
-constexpr int kWritesMax = 100;            // of 1 MiB each: more than the address space allows
+constexpr uint64_t kRoomBytes = 64 << 20;  // address space that bound_address_space() leaves free
+constexpr int kWritesMax = 100;            // writes of 1 MiB, more than the address space allows
 
 bool bound_address_space() {
   uint64_t pages = 0;
@@ -29,8 +29,8 @@ bool bound_address_space() {
   return pages != 0 && setrlimit(RLIMIT_AS, &limit) == 0;
 }
 
-// Runs in a child process, since the limit on the address space stays until its process ends.
-// Returns an empty string if everything was as expected.
+// Limits the address space, fills a store, and returns an error text, or "" if all results are as
+// expected. Must run in a child process, because the limit stays until the process ends.
 std::string fill_without_room(const std::string& folder) {
   const auto store =
       Store::open({.folder = folder, .map_bytes = 64 << 10, .durability = Durability::kNoSync});

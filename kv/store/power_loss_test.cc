@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// kv/store/power_loss_test.cc: checks what each level of durability keeps when the power fails.
+// kv/store/power_loss_test.cc: tests which writes each level of durability keeps if the power
+// fails.
 //
-// The test intercepts LMDB's calls of the kernel: it defines pwrite(), writev(), fdatasync() …, and
-// records on a tape what was written to the data file, what was synced, and when a write was
-// acknowledged. A crash is a position on the tape. After it, the disk has everything that was
-// synced before, and of the other writes any combination of 4 KiB pages, since drives and kernels
-// may write in any order. A sync that fails leaves such a combination too, and later syncs do not
-// mend it: Linux counts pages that it could not write as clean. The test opens each such disk in a
-// child process, since a damaged store may crash the process that reads it.
+// The test defines pwrite(), writev(), fdatasync() and others itself, and so intercepts LMDB's
+// system calls. It records the writes to the data file, the syncs and the acknowledgements as
+// events on a tape. A crash is a position on the tape. After a crash, the disk has everything that
+// was synced before, and any combination of the other written 4 KiB pages, because drives and
+// kernels can write pages in any order. A failed sync also leaves such a combination, and later
+// syncs do not repair it, because Linux marks pages that it could not write as clean. The test
+// opens each such disk in a child process, because a damaged store can crash the process that reads
+// it.
 //
 // Source   "Can Applications Recover from fsync Failures?", Rebello et al., USENIX ATC '20.
 #include <fcntl.h>
@@ -37,19 +39,20 @@ constexpr size_t kPageBytes = 4096;
 constexpr int kWrites = 120;
 constexpr int kCrashes = 150;
 constexpr int kCrashesAfterAFailure = 40;
-constexpr size_t kSoon = 30;  // events: about five commits
+constexpr size_t kSoon = 30;  // number of events in about five commits
 
 struct Event {
   enum class Kind { kWrite, kSync, kFailedSync, kAcknowledged } kind;
   off_t offset = 0;
   std::string bytes{};
-  bool synced = false;  // kWrite: through a descriptor with O_DSYNC
+  bool synced = false;  // of a kWrite: made through a descriptor with O_DSYNC
 };
 
 // The recorded events of one file.
 class Tape {
  public:
-  // The `failing`-th sync of the file fails, none if 0.
+  // Begins to record the events of the file `path`, whose bytes are `at_first`. The `failing`-th
+  // sync of the file fails; 0: no sync fails.
   void record(const std::string& path, const std::string& at_first, int failing) {
     const std::scoped_lock lock(mutex_);
     path_ = path;
@@ -63,7 +66,7 @@ class Tape {
     return std::move(events_);
   }
   void acknowledged() { add({Event::Kind::kAcknowledged}); }
-  // Returns false if this sync fails: the `failing`-th of the tape.
+  // Records a sync. Returns false if this sync must fail.
   bool synced(int descriptor) {
     if (!is_recorded(descriptor)) return true;
     const bool fails = ++syncs_ == failing_;
@@ -106,12 +109,12 @@ enum class Failing {
   kNothing,
   kEverything,
   kSyncs,
-  kMeta,  // the write that makes a commit valid
+  kMeta,  // the write of the meta page, which makes a commit valid
 };
 
 std::atomic<Failing> failing{Failing::kNothing};
 std::atomic<int> folder_syncs{0};
-std::atomic<int> failing_folder_sync{0};  // n: the n-th folder sync fails; 0: none
+std::atomic<int> failing_folder_sync{0};  // the number of the folder sync that fails; 0: none fails
 
 }  // namespace
 }  // namespace hat
@@ -150,7 +153,7 @@ ssize_t writev(int descriptor, const iovec* parts, int count) {
   return done;
 }
 
-// The tape stands for the disk, so syncs return at once.
+// Records the sync and returns at once, because the tape takes the place of the disk.
 int fdatasync(int descriptor) {
   if (hat::failing == hat::Failing::kEverything || hat::failing == hat::Failing::kSyncs) {
     errno = EIO;
@@ -181,7 +184,8 @@ namespace {
 using Contents = std::map<std::string, std::string>;
 using Random = std::minstd_rand;
 
-// One run: the tape, and the store's contents after each acknowledged write.
+// The results of a run: the recorded events, and the store's contents after each acknowledged
+// write.
 struct Run {
   std::vector<Event> events;
   std::vector<Contents> after{{}};
@@ -199,7 +203,7 @@ Run write_much(const std::string& folder, Durability level, int failing_sync, Af
     return std::move(opened).value();
   };
   auto store = open();
-  // open() syncs all that it writes, so the tape begins with that file as synced.
+  // Begin the tape with the file as it is now, because open() has synced everything that it wrote.
   std::ifstream made(folder + "/data.mdb", std::ios::binary);
   const std::string at_first(std::istreambuf_iterator<char>(made), {});
   tape().record(folder + "/data.mdb", at_first, failing_sync);
@@ -226,11 +230,11 @@ Run write_much(const std::string& folder, Durability level, int failing_sync, Af
   return run;
 }
 
-// Returns what the disk may have after the first `count` events. `survival` is the probability that
-// a page that was not synced is on the disk.
+// Returns contents that the disk can have after the first `count` events. `survival` is the
+// probability that a page that was not synced is on the disk.
 std::string disk_after(const std::vector<Event>& events, size_t count, double survival,
                        Random& random) {
-  // Of each event: whether the next sync after it succeeded.
+  // For each event: whether the next sync after the event succeeded.
   std::vector<bool> synced(count);
   for (size_t i = count, next_succeeds = 0; i-- > 0; synced[i] = next_succeeds != 0) {
     if (events[i].kind == Event::Kind::kSync) next_succeeds = 1;
@@ -255,8 +259,8 @@ std::string disk_after(const std::vector<Event>& events, size_t count, double su
 
 constexpr int kDamaged = -1;
 
-// Returns the number of writes that the store on this disk has, or kDamaged. Runs in a child
-// process: see the top of the file.
+// Returns the number of writes that the store in `folder` has, or kDamaged. Must run in a child
+// process, because a damaged store can crash the process.
 int writes_found(const std::string& folder, const std::vector<Contents>& after) {
   Contents found;
   const auto store = Store::open({.folder = folder, .durability = Durability::kNoSync});
@@ -291,14 +295,15 @@ int open_in_a_child(const std::string& folder, const std::vector<Contents>& afte
 
 struct Losses {
   int damaged = 0;
-  int most = 0;     // acknowledged writes that an undamaged store lost
+  int most = 0;     // the most acknowledged writes that an undamaged store has lost
   int refused = 0;  // writes that the store did not acknowledge
 };
 
-// Loses power at random positions of the tape, or, if a sync fails, soon after it.
+// Records a run, simulates crashes at random positions of the tape (after a failed sync: soon after
+// the failure), and returns the losses.
 Losses lose_power(Durability level, int failing_sync = 0,
                   AfterAFailure then = AfterAFailure::kGoOn) {
-  // Prefer a folder in memory, since writes with O_DSYNC wait for a real disk.
+  // Prefer a folder in memory, because writes with O_DSYNC wait for a real disk.
   const bool has_memory = std::filesystem::is_directory("/dev/shm");
   std::string folder = (has_memory ? "/dev/shm/" : testing::TempDir()) + "hatkv-power-XXXXXX";
   if (mkdtemp(folder.data()) == nullptr) {
@@ -340,7 +345,7 @@ Losses lose_power(Durability level, int failing_sync = 0,
 TEST(PowerLoss, AStoreThatWasBeingMadeIsWholeOrNotThere) {
   std::string folder = testing::TempDir() + "hatkv-power-XXXXXX";
   ASSERT_NE(mkdtemp(folder.data()), nullptr);
-  // A crash may leave these files if it happens before the first open() returns.
+  // Make the files that remain if a crash happens during the first open().
   std::filesystem::create_directories(folder + "/new.partial");
   std::ofstream(folder + "/new.partial/data.mdb") << std::string(kPageBytes, '\0');
   {
@@ -360,7 +365,7 @@ class FailingDisk : public testing::Test {
     failing_folder_sync = 0;
     std::filesystem::remove_all(folder_);
   }
-  // Returns how often `work` syncs folders.
+  // Runs `work`, and returns how often it synced a folder.
   static int count_folder_syncs(const std::function<void()>& work) {
     folder_syncs = failing_folder_sync = 0;
     work();
@@ -384,7 +389,7 @@ TEST_F(FailingDisk, FailedSyncsAreCountedAndTold) {
   const auto synced = store->sync();
   ASSERT_FALSE(synced);
   EXPECT_NE(synced.error().message.find("cannot sync"), std::string::npos);
-  // The writes that the failed sync lost are not on the disk now either.
+  // A later sync must fail too, because the writes that the failed sync lost are still not on disk.
   failing = Failing::kNothing;
   ASSERT_TRUE(store->put("k", "w"));
   const auto again = store->sync();
@@ -403,7 +408,7 @@ TEST_F(FailingDisk, ALevelThatWaitsForTheDiskIsSureAgainAfterAWholeCommit) {
     failing = Failing::kNothing;
     const bool is_doubted = level == Durability::kNoMetaSync;
     EXPECT_NE(is_doubted, store->sync().has_value());
-    ASSERT_TRUE(store->remove("not there"));  // writes nothing
+    ASSERT_TRUE(store->remove("not there"));  // a commit without a change
     EXPECT_NE(is_doubted, store->sync().has_value());
     ASSERT_TRUE(store->put("k", "w"));
     EXPECT_TRUE(store->sync());
@@ -420,7 +425,8 @@ TEST_F(FailingDisk, ABackupThatFailsLeavesNothing) {
   EXPECT_TRUE((*opened)->backup(folder_ + "/backups/one"));
 }
 
-// The sync that fails is of the store's own folder or of any folder above it.
+// Lets each folder sync of open() fail in turn: those of the store's folder, and of the folders
+// above it.
 TEST_F(FailingDisk, AFolderThatCannotBeSyncedOnceIsToldAndSyncedByTheNextOpen) {
   const std::string folder = folder_ + "/a/b/data";
   const auto begin_anew = [&] { std::filesystem::remove_all(folder_ + "/a"); };
@@ -506,7 +512,7 @@ TEST(PowerLoss, NoMetaSyncLosesTheLastCommitAtMostAfterASyncThatFailed) {
   }
 }
 
-// This level is documented to lose data. The case shows that the test detects losses.
+// Checks that the simulation detects losses: the level `nosync` is documented to lose data.
 TEST(PowerLoss, NoSyncMayLoseAndDamage) {
   const Losses losses = lose_power(Durability::kNoSync);
   EXPECT_GT(losses.damaged, 0);

@@ -23,7 +23,7 @@ Result<ReaderPool::Lease> ReaderPool::take() {
     if (code == 0) idle_.pop_back();
   }
   if (code != 0) {
-    free_.notify_one();  // the reader is still free: wake another waiter
+    free_.notify_one();  // let another waiting thread try, because the reader is still free
     return fail(ErrorCode::kSystem,
                 std::string("cannot begin a read transaction: ") + mdb_strerror(code));
   }

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// kv/store/reader_pool.h: LMDB read transactions that are kept and renewed instead of begun anew.
+// kv/store/reader_pool.h: a pool of LMDB read transactions that are used again and again.
 //
 // To begin a read transaction, LMDB takes a slot in its lock file under a mutex that all processes
-// share. Renewing a transaction that was reset costs only a few loads. At most `readers`
-// transactions are in use at once; further callers wait.
+// share. To renew a transaction from the pool is much cheaper. At most `readers` transactions are
+// in use at the same time; further callers wait.
 //
-// Owner    the environment must outlive the pool, and the pool its leases.
-// Thread   any. One thread at a time uses a lease.
+// Owner    The LMDB environment must outlive the pool, and the pool must outlive its leases.
+// Thread   Any thread may use the pool. One thread at a time may use a lease.
 #pragma once
 
 #include <lmdb.h>
@@ -24,7 +24,8 @@ namespace hat {
 
 class ReaderPool {
  public:
-  // A transaction that reads the newest commit as of take(), until the lease ends.
+  // The right to use one read transaction until the lease is destroyed. The transaction reads the
+  // newest commit at the time of take().
   class Lease {
    public:
     Lease(Lease&& other) noexcept
@@ -45,11 +46,11 @@ class ReaderPool {
   ReaderPool(MDB_env* environment, uint32_t readers)
       : environment_(environment), readers_max_(readers) {}
 
-  // Waits while all readers are in use or the pool is paused.
+  // Returns a lease. Waits while all readers are in use or the pool is paused.
   Result<Lease> take();
 
-  // Waits until no lease exists. take() then waits until resume(). One thread at a time may call
-  // it.
+  // Pauses the pool, so that take() waits until resume(), and waits until no lease exists. Only one
+  // thread at a time may call pause().
   void pause();
   void resume();
 
@@ -65,8 +66,8 @@ class ReaderPool {
   MDB_env* environment_;
   const uint32_t readers_max_;
   mutable std::mutex mutex_;
-  std::condition_variable free_;   // a reader was given back, or the pool was resumed
-  std::condition_variable quiet_;  // no reader is in use
+  std::condition_variable free_;   // signals that a reader was given back, or the pool resumed
+  std::condition_variable quiet_;  // signals that no reader is in use
   std::vector<Transaction> all_;
   std::vector<MDB_txn*> idle_;
   uint32_t in_use_ = 0;

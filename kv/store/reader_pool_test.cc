@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// kv/store/reader_pool_test.cc: checks the limit of readers, what a renewed reader sees, and
-// pause().
+// kv/store/reader_pool_test.cc: tests the limit of readers, the data that a renewed reader sees,
+// and pause().
 #include "kv/store/reader_pool.h"
 
 #include <gtest/gtest.h>
@@ -87,7 +87,8 @@ TEST_F(ReaderPoolTest, APauseWaitsReadersOutAndKeepsOthersAway) {
     EXPECT_EQ(pool.in_use(), 0u);
     paused = true;
   });
-  // Reads until take() has to wait. Readers are free, so a wait means that the pause has begun.
+  // Take readers until take() must wait. Readers are free, so the wait shows that the pause has
+  // begun.
   std::jthread other([&] {
     while (pool.waits() == 0) EXPECT_TRUE(pool.take());
   });

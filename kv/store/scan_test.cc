@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// kv/store/scan_test.cc: checks the pairs of a range, their order, and how a scan continues.
+// kv/store/scan_test.cc: tests the pairs that a scan of a range returns, their order, and how a
+// scan continues on the next page.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -35,11 +36,11 @@ struct RangeRow {
   const char* name;
   Store::Range range;
   size_t limit;
-  std::string keys;  // keys of the page, separated by blanks
+  std::string keys;  // the expected keys of the page, separated by spaces
   std::string resume;
 };
 
-// The store has a, b1, b2, b2x, c and \xff.
+// The scans, and their expected results. The store has the keys a, b1, b2, b2x, c and \xff.
 const RangeRow kRanges[] = {
     {"everything", {}, 100, "a b1 b2 b2x c \xff", ""},
     {"start_is_within", {.start = "b2"}, 100, "b2 b2x c \xff", ""},

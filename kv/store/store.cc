@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// kv/store/store.cc: keeps keys and values in LMDB.
+// kv/store/store.cc: the key-value store, which keeps keys and values in LMDB.
 #include "kv/store/store.h"
 
 #include <algorithm>
@@ -60,9 +60,9 @@ Result<std::optional<std::string>> look_up(MDB_txn* transaction, MDB_dbi table,
   return std::string(as_view(value));
 }
 
-// Returns LMDB's code.
+// Makes the changes of one write in a transaction. Returns 0, or LMDB's error code.
 int make_changes(MDB_txn* transaction, MDB_dbi table, Write& write) {
-  write.removed = 0;  // a transaction may run again, after the map has grown
+  write.removed = 0;  // not 0 if the map has grown, and the write runs again in a new transaction
   for (const Change& change : write.changes) {
     MDB_val key = as_mdb(change.key);
     if (change.kind == Change::Kind::kRemove) {
@@ -77,8 +77,8 @@ int make_changes(MDB_txn* transaction, MDB_dbi table, Write& write) {
   return 0;
 }
 
-// Returns whether `key` is after the range's end. It cannot be before the range's start, where the
-// cursor began.
+// Returns true if `key` is after the end of the range. The key must not be before the range's
+// start.
 bool is_behind(std::string_view key, const Store::Range& range) {
   return (!range.before.empty() && key >= range.before) || !key.starts_with(range.prefix);
 }
@@ -177,10 +177,10 @@ Result<size_t> Store::write(std::span<const Change> changes, Patience patience) 
   return write.removed;
 }
 
-// If the group cannot be committed together, each write is tried alone, so that only a write that
-// does not fit is refused. Nothing may be thrown while other threads wait for their results. If
-// memory runs out, the process ends (noexcept), and has not acknowledged any write that it did not
-// commit.
+// Commits a group of writes in one transaction. If this fails, commits each write alone, so that
+// only the writes that fail alone are refused. The function is noexcept, because other threads wait
+// for their results: if memory runs out, the process ends, and has acknowledged only writes that
+// are committed.
 void Store::commit(std::span<Write* const> group) noexcept {
   const auto together = commit_together(group);
   for (Write* write : group) {
@@ -199,8 +199,7 @@ Result<void> Store::commit_together(std::span<Write* const> group) {
   }));
   const auto took = std::chrono::steady_clock::now() - begun;
   writes_per_commit_.add(group.size());
-  commit_us_.add(
-      static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::microseconds>(took).count()));
+  commit_times_.add(took);
   return {};
 }
 
@@ -208,7 +207,7 @@ Result<Store::Statistics> Store::statistics() {
   Statistics statistics;
   HAT_TRY(statistics.usage, environment_->usage());
   statistics.writes_per_commit = writes_per_commit_.read();
-  statistics.commit_us = commit_us_.read();
+  statistics.commit_times = commit_times_.read();
   statistics.writes_waiting = group_commit_.waiting();
   return statistics;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// kv/store/store_test.cc: checks that the store keeps its data, grows, and refuses with clear
-// errors.
+// kv/store/store_test.cc: tests that the store keeps its data, grows, and refuses wrong requests
+// with clear errors.
 #include "kv/store/store.h"
 
 #include <gmock/gmock.h>
@@ -246,7 +246,7 @@ TEST_F(StoreTest, BackupIsAStoreOfOneMoment) {
   const std::string copy = directory_ + "/backups/one";
   {
     const auto store = open({.map_bytes = 64 << 10, .durability = Durability::kNoSync});
-    std::jthread writer([&](const std::stop_token& stop) {  // both keys always change together
+    std::jthread writer([&](const std::stop_token& stop) {  // always changes both keys together
       for (int i = 0; !stop.stop_requested(); ++i) {
         const std::string value = std::to_string(i), fresh = "grows" + value;
         const Store::Entry entries[] = {{"a", value}, {"z", value}, {fresh, value}};
@@ -284,7 +284,8 @@ TEST_F(StoreTest, ABackupIsNoOthersPartialCopy) {
   EXPECT_THAT(names, ElementsAre("one", "one.partial"));
 }
 
-// The first program to open LMDB's lock file sets its number of slots.
+// Checks that a store has fewer readers if another program has created LMDB's lock file with fewer
+// reader slots.
 TEST_F(StoreTest, HasAsManyReadersAsTheLockFileHasRoomFor) {
   { const auto made = open(); }
   std::filesystem::remove(directory_ + "/lock.mdb");
@@ -295,7 +296,7 @@ TEST_F(StoreTest, HasAsManyReadersAsTheLockFileHasRoomFor) {
   const pid_t other = fork();
   ASSERT_GE(other, 0);
   if (other == 0) {
-    close(release[1]);  // else read() below would not return when the test's process ends
+    close(release[1]);  // otherwise the read() below would not return if the test's process ends
     MDB_env* environment = nullptr;
     const bool is_open = mdb_env_create(&environment) == 0 &&
                          mdb_env_set_maxreaders(environment, 20) == 0 &&
@@ -309,7 +310,7 @@ TEST_F(StoreTest, HasAsManyReadersAsTheLockFileHasRoomFor) {
   char is_open = 'n';
   EXPECT_EQ(read(opened[0], &is_open, 1), 1);
   EXPECT_EQ(is_open, 'y');
-  // LMDB's table of readers has 20 entries here, and 16 are reserved for backups and LMDB's tools.
+  // LMDB's lock file has 20 reader slots here, and 16 are reserved for backups and LMDB's tools.
   EXPECT_EQ(open({.readers = 126})->statistics()->usage.readers, 4u);
   EXPECT_EQ(open({.readers = 3})->statistics()->usage.readers, 3u);
   close(release[1]);

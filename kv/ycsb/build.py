@@ -4,8 +4,8 @@
 
 usage: build.py PROGRAMS FOLDER
 
-PROGRAMS is the folder of hintgen. FOLDER gets classes/, test-classes/ and lib/, for Java's class path.
-Maven downloads packages at the first build; later builds need no network.
+PROGRAMS is the folder of hintgen. The build makes the folders classes/, test-classes/ and lib/ in FOLDER, for Java's
+class path. Maven downloads packages at the first build; later builds need no network.
 """
 
 import os
@@ -26,7 +26,7 @@ def class_path(folder):
 
 
 def is_built(folder):
-    """Returns whether the last build is newer than all sources."""
+    """Returns True if the last build is newer than all sources."""
     stamp = folder / "built"
     sources = [pathlib.Path(__file__), IDL, JAVA / "pom.xml", *JAVA.rglob("*.java")]
     return stamp.exists() and all(stamp.stat().st_mtime > file.stat().st_mtime for file in sources)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// kv/ycsb/client.h: performs one client thread's operations on HatKV: chooses keys, calls, checks.
+// kv/ycsb/client.h: one client of a YCSB workload: chooses keys, calls HatKV, and checks answers.
 #pragma once
 
 #include <string>
@@ -12,9 +12,10 @@
 
 namespace hat::ycsb {
 
-// Makes the same requests as CoreWorkload and MultiWorkload make through the Java binding. As
-// there, the keys and the values are made before the clock starts: call prepare() first, then
-// call(). One thread uses a Client. `workload` and `keys` must outlive it.
+// Makes the requests that YCSB's CoreWorkload and this project's MultiWorkload make through the
+// Java binding. As in YCSB, the time to make keys and values is not measured: call prepare() first,
+// and then measure call(). Only one thread may use a Client. `workload` and `keys` must outlive the
+// Client.
 class Client {
  public:
   Client(const Workload& workload, const KeyChooser& keys, Address address, uint64_t seed);
@@ -23,13 +24,13 @@ class Client {
   Result<void> open() { return connection_.open(); }
   Random& random() { return random_; }
 
-  // Chooses keys and makes values. `record` is the record that an insert creates; other operations
-  // ignore it and choose their own records.
+  // Chooses the keys and makes the values of an operation. `record` is the record that an insert
+  // creates; other operations ignore `record` and choose records by the workload's distribution.
   void prepare(Operation operation, int64_t record = 0);
   // Makes the calls of the prepared operation.
   Result<void> call();
-  // Fails unless the answers are right: the keys were found, the values have the right length and,
-  // with dataintegrity, the right bytes. Callers do not include check() in the measured time.
+  // Returns an error if an answer is wrong: a key was not found, or a value has a wrong length or
+  // (with dataintegrity) wrong bytes. The measured time must not include check().
   Result<void> check() const;
 
  private:
@@ -43,7 +44,7 @@ class Client {
   Random random_;
   Operation operation_ = Operation::kRead;
   std::vector<std::string> keys_;
-  std::vector<std::string> values_;  // values to write, or values that were read
+  std::vector<std::string> values_;  // the values to write, or the values that were read
 };
 
 }  // namespace hat::ycsb

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """kv/ycsb/compare.py: makes experiments that run YCSB on HatKV over every way between client and server.
 
-All ways lead to one store, as in HatRPC (SC'21) 5.4. AR-gRPC, HERD, Pilaf and RFP are emulated: their
-manifest has the service's hints, and forces their protocol for every function. HatRPC-Service has only the
-service's hints. HatRPC-Function has the functions' hints too: the manifest of kv/hatkv.thrift as it is.
+All ways lead to one store, as in HatRPC (SC'21) 5.4. The peers (set-ups) that use hatrpcd differ in their manifests:
+ - AR-gRPC, HERD, Pilaf and RFP are emulated: the service's hints, and the peer's protocol for every function;
+ - HatRPC-Service: only the service's hints;
+ - HatRPC-Function: the hints of the service and of its functions, as in kv/hatkv.thrift.
 """
 
 import contextlib
@@ -22,7 +23,7 @@ LOAD_SECONDS = 60
 
 
 def service_manifest(whole, **hint):
-    """Returns the manifest with its service's hints and the hints given, and without function hints."""
+    """Returns the manifest `whole` without its functions' hints, and with the hints `hint` added to the service's."""
     services = {name: {**service, "hint": {**service.get("hint", {}), **hint},
                        "functions": {function: {} for function in service["functions"]}}
                 for name, service in whole["services"].items()}
@@ -69,7 +70,7 @@ class Comparison:
 
 @contextlib.contextmanager
 def open_peers(settings, workload):
-    # HAProxy has no rings. If hatrpcd uses rings, HAProxy and the direct calls use TCP, to the same store.
+    # If hatrpcd uses rings, HAProxy (which has no rings) and the direct calls use TCP, to the same store.
     sockets = "tcp" if settings.local == "shm" else settings.local
     with ways.Site(settings) as site, setting.folder_in_memory() as data:
         servers = setting.start_hatkv(site, data, *{sockets, settings.local})
@@ -104,7 +105,7 @@ def units():
 
 
 def goals(options):
-    """Returns the goals: with function hints the rate is at least 95 % of that with any single protocol."""
+    """Returns the goals: the rate with function hints must be at least 95 % of the rate with any single protocol."""
     wanted = {**dict.fromkeys(PROTOCOLS, 0.95),
               **({"direct": 1.5} if options.get("--local") == "shm" else {})}
     return [experiment.Goal(f"{threads} client{'s' if threads > 1 else ''}: operations per second of "
@@ -114,7 +115,7 @@ def goals(options):
 
 
 def old_mean(values, shares):
-    """Computes the mean of all operations, for results from before the driver printed it."""
+    """Returns the mean time of all operations, for old results, which have only the mean of each operation."""
     found = {operation: values[f"{operation}_avg_us"] for operation in shares
              if f"{operation}_avg_us" in values}
     weight = sum(shares[operation] for operation in found)
@@ -122,7 +123,7 @@ def old_mean(values, shares):
 
 
 def make(name, letter, figure, shares):
-    """Makes the experiment of one workload; `shares`: the share of each operation; they add up to 1."""
+    """Returns the experiment of one workload. `shares`: the share of each operation; their sum must be 1."""
     proportions = ", ".join(f"{share * 100:g}% {OPERATIONS[operation]}"
                             for operation, share in shares.items())
     return experiment.Experiment(

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// kv/ycsb/connection.h: a stock Thrift client of HatKV, over TCP, a unix socket or rings.
+// kv/ycsb/connection.h: a stock Thrift client of HatKV over TCP, a unix socket or rings.
 #pragma once
 
 #include <functional>
@@ -18,9 +18,9 @@ class Pair;
 
 namespace hat::ycsb {
 
-// Keeps one connection, with framed transport and binary protocol. A call that fails returns the
-// reason. After an error of the transport or the protocol, the next call connects again. One thread
-// at a time.
+// One connection with framed transport and binary protocol. A call that fails returns an error with
+// the reason. After an error of the transport or the protocol, the next call connects again. One
+// thread at a time may use a Connection.
 class Connection {
  public:
   explicit Connection(Address address);
@@ -37,7 +37,7 @@ class Connection {
   Result<void> make(const char* name, const std::function<void()>& call);
 
   Address address_;
-  // Null after an error of the transport or the protocol.
+  // nullptr after an error of the transport or the protocol.
   std::unique_ptr<hatkv::HatKVClient> client_;
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// kv/ycsb/draws.cc: prints what hatkv-ycsb's generators draw; java/…/Draws.java prints YCSB's
-// draws.
+// kv/ycsb/draws.cc: prints keys, values and operations that hatkv-ycsb's generators draw, so that
+// draws_test.py can compare them with YCSB's (java/…/Draws.java).
 //
 //   ycsb_draws COUNT FILE [KEY=VALUE]...
 #include <cstdio>
@@ -27,7 +27,7 @@ void print_first_record(const Workload& workload, Random& random) {
   const std::string key = key_of(workload, static_cast<int64_t>(workload.insert_start));
   std::printf("first %s\n", key.c_str());
   const std::string value = make_value(workload, key, random);
-  std::map<std::string, std::string> fields;  // sorted by name, as in Draws.java
+  std::map<std::string, std::string> fields;  // sorts the fields by name, as Draws.java does
   for (uint64_t i = 0; i < workload.fields; ++i) {
     fields[workload.field_prefix + std::to_string(i)] =
         value.substr(i * workload.field_bytes, workload.field_bytes);

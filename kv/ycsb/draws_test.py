@@ -1,12 +1,12 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""kv/ycsb/draws_test.py: checks that hatkv-ycsb draws keys, values and operations as YCSB itself does.
+"""kv/ycsb/draws_test.py: tests that hatkv-ycsb draws keys, values and operations as YCSB does.
 
 usage: draws_test.py PROGRAMS BINDING
 
-Both programs print the output of their generators (draws.cc, java/…/Draws.java). Values that are computed
-from numbers must be equal. Random values must have the same distribution, by a chi-square test of two
-samples. The bound is so wide that about one run in ten million fails by chance.
+Two programs print the output of the generators: draws.cc for hatkv-ycsb, and java/…/Draws.java for YCSB. Values that
+are not random must be equal. Random values must have the same distribution, by a chi-square test of two samples. The
+bound is so wide that about one run in ten million fails by chance.
 """
 
 import collections
@@ -60,7 +60,7 @@ def java(workload, *assignments):
 
 
 def in_bins(one, other):
-    """Sorts values into bins: each frequent value has a bin of its own, and rare values share 50 bins."""
+    """Counts values of two samples in bins. Each frequent value has a bin of its own, and rare values share 50 bins."""
     bins = collections.defaultdict(lambda: [0, 0])
     for value in one.keys() | other.keys():
         frequent = one[value] + other[value] >= 40 or not value.isdigit()
@@ -71,7 +71,7 @@ def in_bins(one, other):
 
 
 def excess(one, other):
-    """Returns chi-square divided by its bound: above 1, the samples are not of one distribution."""
+    """Returns chi-square divided by its bound. Above 1, the two samples have different distributions."""
     ratio = math.sqrt(one.total() / other.total())
     pairs = [(a, b) for a, b in in_bins(one, other) if a + b]
     chi_square = sum((a / ratio - b * ratio) ** 2 / (a + b) for a, b in pairs)

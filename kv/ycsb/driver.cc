@@ -20,12 +20,12 @@ using Clock = std::chrono::steady_clock;
 using Seconds = std::chrono::duration<double>;
 
 constexpr auto kNoEnd = std::numeric_limits<uint64_t>::max();
-constexpr unsigned kFailuresInARowMax = 20;  // then a thread gives up
+constexpr unsigned kFailuresInARowMax = 20;  // after this number of failures, a thread gives up
 
-// One thread's part of the work, and its results.
+// The part of the work that one thread does, and the thread's results.
 struct Share {
   uint64_t first = 0;       // the record of the thread's first insert
-  uint64_t operations = 0;  // kNoEnd: until the time is over
+  uint64_t operations = 0;  // number of operations; kNoEnd: until the run's time is over
   bench::Window window;
   std::unique_ptr<Client> client;
   Results results;
@@ -35,9 +35,8 @@ Clock::duration ticks(double seconds) {
   return std::chrono::duration_cast<Clock::duration>(Seconds(seconds));
 }
 
-// Makes one operation, and measures it from the start of its first call to its last answer.
-// `before` is the time when the thread's previous operation ended; the function sets it to the end
-// of this operation.
+// Makes one operation, and measures the time from its first call to its last answer. `before` is
+// the time at which the thread's previous operation ended, and is set to the end of this operation.
 void make_one(Share& share, Operation operation, int64_t record, Clock::time_point& before,
               unsigned& failures_in_a_row) {
   share.client->prepare(operation, record);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// kv/ycsb/driver.h: loads the records or runs the workload with many concurrent client threads.
+// kv/ycsb/driver.h: loads the records of a YCSB workload, or runs the workload, with many client
+// threads.
 #pragma once
 
 #include <array>
@@ -16,31 +17,31 @@
 namespace hat::ycsb {
 
 struct Measured {
-  TimeHistogram latencies;  // of the operations whose time counts
+  TimeHistogram latencies;  // the times of the operations that count (bench/account.h)
   uint64_t failed = 0;
 };
 
 struct Results {
-  double seconds = 0;      // measured time
-  bench::Account account;  // of all clients: successful operations of any kind
-  std::array<Measured, kOperations> operations;  // by Operation
+  double seconds = 0;                            // how long the measurement took
+  bench::Account account;                        // the successful operations of all clients
+  std::array<Measured, kOperations> operations;  // indexed by Operation
   std::optional<Error> first_failure;
 
   uint64_t done() const;
   uint64_t failed() const;
 };
 
-// Inserts the records insert_start … insert_start + insert_count - 1, divided among the threads.
+// Inserts insert_count records, from the number insert_start on. The threads share the work.
 Result<Results> load(const Workload& workload, const Address& address, uint64_t seed);
 
-// Makes operations in a closed loop: each thread has one connection and one operation at a time.
-// The run ends after workload.operations operations or after workload.seconds, whichever is first;
-// one of the two must be set. The first `warm_up_seconds` are not measured; bench/account.h says
-// which operations count after that. run() waits for operations that are in progress at the end.
+// Runs the workload. Each thread has one connection, and makes one operation at a time. The run
+// ends after workload.operations operations or after workload.seconds, whichever is first; at least
+// one of these limits must be set. The first `warm_up_seconds` are not measured; bench/account.h
+// describes which operations count after the warm-up. Returns after the last operation has ended.
 Result<Results> run(const Workload& workload, const Address& address, uint64_t seed,
                     double warm_up_seconds);
 
-// load() and run() fail if a thread cannot connect at the start. Later failures are counted. A
-// thread gives up after 20 failures in a row and does not make its other operations.
+// load() and run() return an error if a thread cannot connect at the start. Later failures are
+// counted. After 20 failures in a row, a thread gives up and skips the rest of its operations.
 
 }  // namespace hat::ycsb

@@ -7,8 +7,8 @@
 namespace hat::ycsb {
 namespace {
 
-// YCSB draws a rank from a fixed number of items and hashes it to a record, so that the skew does
-// not depend on the number of records. The sum zeta(items) is a constant in YCSB, too.
+// For the distribution zipfian, YCSB draws a rank from this fixed number of items, and hashes the
+// rank to a record. So the skew does not depend on the number of records. YCSB has the constants.
 constexpr int64_t kScrambledItems = 10'000'000'000;
 constexpr double kScrambledZetan = 26.46902820178302;
 
@@ -18,8 +18,8 @@ Zipfian zipfian_of(const Workload& workload) {
       return Zipfian(1);
     case Distribution::kZipfian:
       return Zipfian(kScrambledItems + 1, kScrambledZetan);
-    // As in YCSB, the number of ranks is the newest record's number, not the number of records, so
-    // the oldest record is never chosen.
+    // As in YCSB, the number of ranks is one less than the number of records, so that the oldest
+    // record is never chosen.
     case Distribution::kLatest:
       return Zipfian(static_cast<int64_t>(workload.records) - 1);
   }
@@ -76,8 +76,8 @@ int64_t KeyChooser::next(Random& random) const {
     case Distribution::kZipfian:
       break;
   }
-  // The modulus is one more than the number of records, since YCSB reserves records for inserts.
-  // Like YCSB, this loop draws again if the record does not exist.
+  // As in YCSB, which reserves records for inserts, the modulus is one more than the number of
+  // records, and the loop draws again if the record does not exist.
   for (;;) {
     const int64_t key = first_ + fnv_hash(zipfian_.rank(draw_unit(random))) % (count_ + 1);
     if (key <= last_record_) return key;
@@ -98,7 +98,8 @@ Operation OperationChooser::next(Random& random) const {
     unit -= shares_[i];
     last = i;
   }
-  return static_cast<Operation>(last);  // rounding may leave the shares' sum below 1
+  // Rounding can make the sum of the shares less than 1.
+  return static_cast<Operation>(last);
 }
 
 }  // namespace hat::ycsb

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// kv/ycsb/generators.h: draws keys and operations like YCSB's generators, with the same constants.
+// kv/ycsb/generators.h: random generators of keys and operations, with the distributions and
+// constants of YCSB.
 //
 // Source   Gray et al., "Quickly Generating Billion-Record Synthetic Databases", SIGMOD'94, as
 //          implemented in YCSB 0.17.0; kv/ycsb/draws_test.py compares this code with YCSB itself.
@@ -15,25 +16,27 @@ namespace hat::ycsb {
 
 using Random = std::mt19937_64;
 
-// Returns a number in [0, 1) with 53 random bits, like Java's nextDouble().
+// Returns a random number in [0, 1) with 53 random bits, like Java's nextDouble().
 double draw_unit(Random& random);
 
-// Returns the absolute value of the 64-bit FNV-1 hash of the number's eight bytes. Like Java's
-// Math.abs, it returns the smallest number unchanged.
+// Returns the absolute value of the 64-bit FNV-1 hash of the number's eight bytes. If the hash is
+// the lowest 64-bit number, returns it unchanged, as Java's Math.abs does.
 int64_t fnv_hash(int64_t number);
 
-// Draws ranks 0, 1, 2 …; the probability of rank k is proportional to 1 / (k + 1)^theta. Immutable.
+// Draws ranks from 0 to items - 1. The probability of the rank k is proportional to
+// 1 / (k + 1)^kTheta. A Zipfian never changes, so threads can share it.
 class Zipfian {
  public:
   static constexpr double kTheta = 0.99;
 
   explicit Zipfian(int64_t items) : Zipfian(items, zeta(items)) {}
-  // `zetan` is zeta(items) if the caller knows it: computing it takes `items` steps.
+  // Takes `zetan`, which must be zeta(items), from the caller, because its computation takes
+  // `items` steps.
   Zipfian(int64_t items, double zetan);
 
   static double zeta(int64_t items);
 
-  int64_t rank(double unit) const;  // `unit` is in [0, 1)
+  int64_t rank(double unit) const;  // returns the rank for `unit`, a random number in [0, 1)
 
   double zetan() const { return zetan_; }
   double eta() const { return eta_; }
@@ -44,7 +47,7 @@ class Zipfian {
   double zetan_, alpha_, eta_;
 };
 
-// Chooses the record of each request. Immutable, so threads share one.
+// Chooses the record of each request. A KeyChooser never changes, so threads can share it.
 class KeyChooser {
  public:
   explicit KeyChooser(const Workload& workload);
@@ -58,7 +61,7 @@ class KeyChooser {
   Zipfian zipfian_;
 };
 
-// Chooses the next operation. Immutable, so threads share one.
+// Chooses the next operation. An OperationChooser never changes, so threads can share it.
 class OperationChooser {
  public:
   explicit OperationChooser(const Workload& workload);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// kv/ycsb/generators_test.cc: checks hashes, the zipfian formula and the choosers; draws_test.py
-// compares them with YCSB itself.
+// kv/ycsb/generators_test.cc: tests hashes, the zipfian formula and the choosers. draws_test.py
+// compares the generators with YCSB.
 #include "kv/ycsb/generators.h"
 
 #include <gmock/gmock.h>
@@ -14,7 +14,7 @@ namespace {
 
 constexpr int kDraws = 200'000;
 
-// Results of YCSB's Utils.fnvhash64().
+// The expected values are results of YCSB's Utils.fnvhash64().
 TEST(Generators, HashIsYcsbs) {
   EXPECT_EQ(fnv_hash(0), 6284781860667377211);
   EXPECT_EQ(fnv_hash(1), 8517097267634966620);
@@ -52,7 +52,7 @@ struct ChooserRow {
   const char* name;
   Distribution distribution;
   uint64_t records, first, count;
-  int64_t least, most;  // the range of records that may be drawn
+  int64_t least, most;  // the first and the last record that can be drawn
 };
 
 TEST(KeyChooser, StaysAmongTheRecords) {

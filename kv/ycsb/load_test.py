@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""kv/ycsb/load_test.py: runs YCSB itself and hatkv-ycsb on HatKV through two daemons, which count the calls.
+"""kv/ycsb/load_test.py: runs YCSB and hatkv-ycsb on HatKV through two hatrpcds, and compares the counts of calls.
 
 usage: load_test.py PROGRAMS BINDING
 """
@@ -38,7 +38,7 @@ def by_function(calls):
 
 class Load(unittest.TestCase):
     def drive(self, place, driver, workload, *more):
-        """Runs a driver and checks the workload's proportions; returns its counts, and the daemon's."""
+        """Runs a driver and checks the workload's proportions; returns the counts of the driver and of the daemon."""
         before = place.calls()
         driven = place.drive(driver, "run", properties(workload, *more))
         carried = by_function(place.calls() - before)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// kv/ycsb/main.cc: hatkv-ycsb: loads HatKV or runs a YCSB workload on it, and prints the results.
+// kv/ycsb/main.cc: the program hatkv-ycsb: loads HatKV or runs a YCSB workload on HatKV, and prints
+// the results.
 #include <cstdio>
 #include <cstdlib>
 #include <random>
@@ -31,7 +32,7 @@ int run_command(const Options& options) {
   const std::string text =
       options.json ? as_json(*results, options.workload.threads) : as_text(*results);
   std::fputs(text.c_str(), stdout);
-  // A failure during the warm-up counts, too.
+  // Any failed operation makes the exit status 1, even during the warm-up.
   if (results->first_failure) return complain(results->first_failure->message, EXIT_FAILURE);
   return EXIT_SUCCESS;
 }

@@ -41,10 +41,10 @@ namespace {
 constexpr double kSecondsMin = 0.001;
 constexpr double kSecondsMax = 1e6;
 
-// The contents of the command line, before the workload is read.
+// The command line, as it was parsed before the workload is read.
 struct Given {
   Properties properties;
-  std::vector<std::string> assignments;  // take precedence over all files, in any order
+  std::vector<std::string> assignments;  // from -p; they override values from files
   bool has_file = false;
   double seconds = 0;
 };

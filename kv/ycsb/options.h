@@ -14,18 +14,18 @@
 namespace hat::ycsb {
 
 struct Options {
-  bool load = false;  // false: run
-  Address address;    // --connect, else $HATKV_ADDRESS, else tcp:127.0.0.1:9091
+  bool load = false;  // true: the command load; false: the command run
+  Address address;    // from --connect, otherwise $HATKV_ADDRESS, otherwise tcp:127.0.0.1:9091
   Workload workload;  // from the workload files, -p and --threads
   double warm_up_seconds = 0;
   uint64_t seed = 0;  // 0: a random seed
   bool json = false;
   Action action = Action::kRun;
-  std::vector<std::string> unknown_keys;  // workload keys unknown to YCSB and this driver
+  std::vector<std::string> unknown_keys;  // keys that neither YCSB nor this program knows
 };
 
-// Parses the arguments after the program's name. Errors name the option or the workload's key, the
-// value found and the value expected.
+// Parses the arguments after the program's name. An error names the option or the workload's key,
+// the value that was found and the expected value.
 Result<Options> parse_options(const std::vector<std::string>& arguments);
 
 // The text that `hatkv-ycsb --help` prints.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// kv/ycsb/options_test.cc: checks how hatkv-ycsb parses its command line, and which ones it
+// kv/ycsb/options_test.cc: tests how hatkv-ycsb parses command lines, and which command lines it
 // rejects.
 #include "kv/ycsb/options.h"
 

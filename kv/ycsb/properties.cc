@@ -14,7 +14,7 @@ std::string_view without_leading_blanks(std::string_view line) {
   return begin == std::string_view::npos ? std::string_view() : line.substr(begin);
 }
 
-// Returns whether the line continues on the next one. An escaped backslash does not continue it.
+// Returns true if the line continues on the next line: it ends in an odd number of backslashes.
 bool goes_on(std::string_view line) {
   const size_t last = line.find_last_not_of('\\');
   const size_t backslashes = line.size() - (last == std::string_view::npos ? 0 : last + 1);
@@ -60,7 +60,7 @@ Result<std::string> unescaped(std::string_view text) {
   return result;
 }
 
-// Returns where the key ends: at the first =, : or blank without a backslash before it.
+// Returns the offset of the end of the key: the first =, : or space without a backslash before it.
 size_t end_of_key(std::string_view line) {
   for (size_t i = 0; i < line.size(); ++i) {
     if (line[i] == '\\') {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// kv/ycsb/properties_test.cc: checks that property files mean the same as in YCSB.
+// kv/ycsb/properties_test.cc: tests that property files are read as YCSB reads them.
 #include "kv/ycsb/properties.h"
 
 #include <gmock/gmock.h>

@@ -8,14 +8,14 @@ namespace {
 
 void fill_random(Random& random, char* into, size_t bytes) {
   for (size_t done = 0; done < bytes; done += sizeof(uint64_t)) {
-    // Bytes from ' ' to '_': six random bits each, plus 32.
+    // Eight bytes from ' ' to '_': each has six random bits, to which 32 is added.
     const uint64_t chunk = (random() & 0x3F3F3F3F3F3F3F3F) + 0x2020202020202020;
     std::memcpy(into + done, &chunk, std::min(sizeof(chunk), bytes - done));
   }
 }
 
-// Does the same as CoreWorkload.buildDeterministicValue(): the text is key:field, then repeatedly
-// the hash (Java's String.hashCode()) of the text so far.
+// Writes the bytes that YCSB's CoreWorkload.buildDeterministicValue() makes: the text key:field,
+// and then, again and again, the hash (Java's String.hashCode()) of the text so far.
 void fill_determined(std::string_view key, std::string_view field, char* into, size_t bytes) {
   std::string text(key);
   text.append(":").append(field);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// kv/ycsb/record_test.cc: checks keys and values, also against YCSB's output if deterministic.
+// kv/ycsb/record_test.cc: tests keys and values, and compares those that are not random with YCSB's
+// output.
 #include "kv/ycsb/record.h"
 
 #include <gtest/gtest.h>
@@ -21,7 +22,7 @@ TEST(Record, KeysAreYcsbs) {
 
 TEST(Record, RandomValuesArePrintableAndDiffer) {
   Workload workload;
-  workload.field_bytes = 99;  // not a multiple of the bytes that are drawn at once
+  workload.field_bytes = 99;  // not a multiple of the 8 bytes that are drawn at once
   Random random(1);
   const std::string value = make_value(workload, "k", random);
   EXPECT_EQ(value.size(), 990u);

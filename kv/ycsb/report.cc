@@ -3,7 +3,11 @@
 
 #include <cctype>
 #include <cstdio>
+#include <nlohmann/json.hpp>
 #include <string_view>
+
+#include "base/rounded.h"
+#include "bench/account_json.h"
 
 namespace hat::ycsb {
 namespace {
@@ -61,25 +65,23 @@ std::string as_text(const Results& results) {
 }
 
 std::string as_json(const Results& results, uint32_t threads) {
-  std::string text =
-      "{\"threads\": " + std::to_string(threads) + ", \"seconds\": " + number(results.seconds) +
-      ", \"calls_per_s\": " + number(per_second(results)) +
-      ", \"operations\": " + std::to_string(results.done()) +
-      ", \"failed\": " + std::to_string(results.failed()) + ", " + results.account.json_fields();
+  nlohmann::ordered_json all = {{"threads", threads},
+                                {"seconds", rounded(results.seconds, 2)},
+                                {"calls_per_s", rounded(per_second(results), 2)},
+                                {"operations", results.done()},
+                                {"failed", results.failed()}};
+  all.update(bench::account_json(results.account));
   for (size_t i = 0; i < kOperations; ++i) {
     const auto& [latencies, failed] = results.operations[i];
     if (latencies.count() + failed == 0) continue;
-    text += ", \"" + key_of_operation(i) +
-            "\": {\"operations\": " + std::to_string(latencies.count()) +
-            ", \"failed\": " + std::to_string(failed) +
-            ", \"avg_us\": " + number(microseconds(latencies.mean_ns())) +
-            ", \"min_us\": " + number(microseconds(double(latencies.min_ns()))) +
-            ", \"max_us\": " + number(microseconds(double(latencies.max_ns()))) +
-            ", \"p50_us\": " + number(microseconds(latencies.quantile_ns(.5))) +
-            ", \"p95_us\": " + number(microseconds(latencies.quantile_ns(.95))) +
-            ", \"p99_us\": " + number(microseconds(latencies.quantile_ns(.99))) + "}";
+    const auto us = [](double ns) { return rounded(microseconds(ns), 2); };
+    all[key_of_operation(i)] = {
+        {"operations", latencies.count()},          {"failed", failed},
+        {"avg_us", us(latencies.mean_ns())},        {"min_us", us(double(latencies.min_ns()))},
+        {"max_us", us(double(latencies.max_ns()))}, {"p50_us", us(latencies.quantile_ns(.5))},
+        {"p95_us", us(latencies.quantile_ns(.95))}, {"p99_us", us(latencies.quantile_ns(.99))}};
   }
-  return text + "}\n";
+  return all.dump() + "\n";
 }
 
 }  // namespace hat::ycsb

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// kv/ycsb/report.h: formats a run's results as YCSB does, or as JSON.
+// kv/ycsb/report.h: formats a run's results as YCSB's text or as JSON.
 #pragma once
 
 #include <string>
@@ -8,12 +8,13 @@
 
 namespace hat::ycsb {
 
-// Returns YCSB's lines, such as `[READ], 95thPercentileLatency(us), 123`. An operation has lines
-// only if it was made. The [CLIENT] lines give the fewest and the most operations of a client.
+// Returns the results as lines of YCSB's format, such as `[READ], 95thPercentileLatency(us), 123`.
+// An operation has lines only if it was made. The [CLIENT] lines have the fewest and the most
+// operations of a client.
 std::string as_text(const Results& results);
 
 // Returns one object with seconds, calls_per_s, operations, failed and the fields of
-// bench::Account::json_fields(). For each operation that was made (read, update, multiread,
+// bench::account_json(). For each operation that was made (read, update, multiread,
 // multiupdate, insert) it has an object with operations, failed, avg_us, min_us, max_us, p50_us,
 // p95_us, p99_us.
 std::string as_json(const Results& results, uint32_t threads);

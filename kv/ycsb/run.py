@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""kv/ycsb/run.py: runs a YCSB workload on HatKV, through two daemons; the command `./dev ycsb`."""
+"""kv/ycsb/run.py: the command `./dev ycsb`: runs a YCSB workload on HatKV through two hatrpcds."""
 
 import argparse
 import pathlib
@@ -53,7 +53,7 @@ def arguments():
 
 
 def show_calls(calls):
-    """Prints what carried each function's calls, as host-a's daemon counted them."""
+    """Prints how many calls of each function each protocol has carried, as host-a's daemon counted them."""
     print(f"\n{'function':10} {'calls':>9}  carried by")
     for function in sorted({function for function, _ in calls}):
         carried = {protocol: count for (one, protocol), count in calls.items()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""kv/ycsb/setting.py: starts HatKV and two daemons, and runs the drivers: YCSB itself and hatkv-ycsb.
+"""kv/ycsb/setting.py: starts HatKV and two hatrpcds, and runs a driver on them: YCSB ("java") or hatkv-ycsb ("native").
 
     with setting.start(programs, binding, local="unix") as place:      # from ycsb import setting
         place.drive("native", "load", properties)
@@ -28,15 +28,15 @@ from ycsb import build  # noqa: E402
 
 IDL = HERE.parent / "hatkv.thrift"
 SHARED_MEMORY = pathlib.Path("/dev/shm")
-ROOM_WANTED = 2 << 30  # free bytes that a store in memory needs; with less, the store is on disk
+ROOM_WANTED = 2 << 30  # if /dev/shm has fewer free bytes, the store is on disk
 
-# The function that each operation calls, by YCSB's name of the operation.
+# By YCSB's name of an operation: the function of HatKV that the operation calls.
 FUNCTIONS = {"READ": "get", "UPDATE": "put", "MULTIREAD": "multiget", "MULTIUPDATE": "multiput",
              "INSERT": "put"}
 
 
 def workload(name):
-    """Returns the file of a workload, given the name of one of ours or the path of any."""
+    """Returns the path of a workload file. `name`: the name of a file in kv/ycsb/workloads, or any path."""
     file = HERE / "workloads" / name if re.fullmatch(r"\w+", name) else pathlib.Path(name)
     if not file.is_file():
         ours = ", ".join(sorted(one.name for one in (HERE / "workloads").iterdir()))
@@ -53,7 +53,7 @@ def manifest(programs):
 
 @contextlib.contextmanager
 def folder_in_memory():
-    """Makes a folder for the store, in memory if there is space: as in HatRPC (SC'21) 5.4, no disk is measured."""
+    """Makes a folder for the store, in memory if there is space, so that no disk is measured (HatRPC, SC'21, 5.4)."""
     parent = None
     if SHARED_MEMORY.is_dir() and shutil.disk_usage(SHARED_MEMORY).free > ROOM_WANTED:
         parent = SHARED_MEMORY
@@ -62,7 +62,7 @@ def folder_in_memory():
 
 
 def start_hatkv(site, data, *locals_, options=()):
-    """Starts HatKV on the server's host, with an address of each kind; returns a ways.Server for each, by kind."""
+    """Starts HatKV with an address of each kind in `locals_`. Returns a ways.Server for each address, by kind."""
     words = []
     for local in locals_:
         words += ["--listen", "tcp:127.0.0.1:0" if local == "tcp" else
@@ -92,11 +92,11 @@ class Driven:
             self.values[operation][name] = float(value)
 
     def count(self, operation):
-        """Returns how many operations of that name succeeded."""
+        """Returns how many operations of the type `operation` succeeded."""
         return int(self.values[operation].get("Return=OK", 0))
 
     def failures(self):
-        """Returns (operation, how it ended, how often) for the operations that did not succeed."""
+        """Returns (operation, result, count) for each kind of failure."""
         return [(operation, name.removeprefix("Return="), int(value))
                 for operation, values in self.values.items() for name, value in values.items()
                 if name.startswith("Return=") and name != "Return=OK"]
@@ -105,8 +105,8 @@ class Driven:
 def wanted_operations(phase, properties):
     """Returns how many operations the properties ask for.
 
-    YCSB's client does not report operations that its threads never made, for instance because they could not
-    connect.
+    This is compared with the reported operations, because YCSB does not report operations that its threads did not
+    make, for example because they could not connect.
     """
     said = dict(one.split("=", 1) for one in properties[1:])
     keys = ("insertcount", "recordcount") if phase == "load" else ("operationcount",)
@@ -114,7 +114,7 @@ def wanted_operations(phase, properties):
 
 
 class Place:
-    """HatKV and two daemons before it. Addresses are as in ways.py."""
+    """HatKV and two hatrpcds that lead to it. Addresses have the format of bench/tool/ways.py."""
 
     def __init__(self, site, binding, way):
         self.site, self.binding, self.way = site, binding, way
@@ -122,8 +122,8 @@ class Place:
     def drive(self, driver, phase, properties, show=False):
         """Runs one phase (load or run) of a driver (java or native); returns its output as Driven.
 
-        `properties`: a list of a workload file and then KEY=VALUE words. Raises Failed if the driver or any of
-        its operations failed.
+        `properties`: a list whose first element is a workload file; the others are words KEY=VALUE. Raises Failed if
+        the driver or one of its operations failed.
         """
         command = {"java": self.java, "native": self.native}[driver](phase, properties)
         process = self.site.start(command, self.site.file(f"{driver}.log"),
@@ -153,7 +153,7 @@ class Place:
     def java(self, phase, properties):
         file, *assignments = properties
         address, environment = ways.in_hatrpcd(self.way.address), []
-        if address.startswith("shm:"):  # there is no ring transport for Java, so Java uses the preload library
+        if address.startswith("shm:"):  # Java has no transport for rings, so it uses the preloaded library
             port = self.site.port()
             library = self.site.programs.parent / "lib" / "libhatrpc-preload.so"
             ring = address.removeprefix("shm:")
@@ -167,7 +167,7 @@ class Place:
         return words
 
     def calls(self):
-        """Returns a Counter of the calls that the clients' hatrpcd has carried so far, by (function, protocol)."""
+        """Returns a Counter of the calls that the client's hatrpcd has carried so far, by (function, protocol)."""
         counts = collections.Counter()
         for labels, value in self.way.metrics("hatrpc_calls_total"):
             counts[labels["thrift_method"], labels["protocol"]] += int(value)
@@ -176,7 +176,7 @@ class Place:
 
 @contextlib.contextmanager
 def start(programs, binding, local="tcp", fabric="auto"):
-    """Starts HatKV and two daemons; yields a Place. `local`: the kind of connection from applications to daemons."""
+    """Starts HatKV and two hatrpcds; yields a Place. `local`: how applications connect to their hatrpcd."""
     with tempfile.TemporaryDirectory(prefix="hatkv-ycsb-") as folder, folder_in_memory() as data:
         settings = types.SimpleNamespace(folder=pathlib.Path(folder), programs=programs)
         with ways.Site(settings) as site:

@@ -20,8 +20,8 @@ constexpr std::string_view kUseJava =
 constexpr std::string_view kCoreWorkload = "site.ycsb.workloads.CoreWorkload";
 constexpr std::string_view kMultiWorkload = "site.ycsb.workloads.MultiWorkload";
 
-// Keys of YCSB that have no effect here: those of its output, and those that only scans or inserts
-// use.
+// Keys of YCSB that have no effect in hatkv-ycsb: keys for YCSB's output, and keys that only scans
+// or inserts use.
 constexpr std::string_view kWithoutEffect[] = {"table",
                                                "db",
                                                "target",
@@ -64,7 +64,8 @@ std::unexpected<Error> wrong(const std::string& key, const Properties::Value& fo
                                        "', expected " + std::string(expected));
 }
 
-// Each read_…() leaves `into` unchanged if the key is not set.
+// Reads a number from `least` to `most` into `into`. If the key is not set, leaves `into`
+// unchanged, as the other functions read_…() do.
 Result<void> read_number(const Properties& properties, const std::string& key, uint64_t least,
                          uint64_t most, uint64_t& into) {
   const Properties::Value* found = properties.find(key);
@@ -89,7 +90,7 @@ Result<void> read_weight(const Properties& properties, const std::string& key, d
   return {};
 }
 
-// Like Java's parseBoolean, but rejects words other than true and false.
+// Reads a boolean as Java's parseBoolean() does, but rejects words other than true and false.
 Result<void> read_switch(const Properties& properties, const std::string& key, bool& into) {
   const Properties::Value* found = properties.find(key);
   if (found == nullptr) return {};
@@ -137,7 +138,7 @@ constexpr WeightRow kWeights[] = {
 constexpr const char* kRefusedWeights[] = {"insertproportion", "scanproportion",
                                            "readmodifywriteproportion"};
 
-// Keys whose value is one of several words. A word's index in the row is its meaning.
+// A key whose value must be one of several words. The meaning of a word is its index in `words`.
 struct WordRow {
   const char* key;
   std::span<const std::string_view> words;
@@ -189,7 +190,7 @@ Result<void> read_weights(const Properties& properties, bool multi, Workload& wo
   return {};
 }
 
-// Checks bounds that depend on several keys.
+// Sets the default of insertcount, and checks the limits that depend on several keys.
 Result<void> check_sizes(const Properties& properties, Workload& workload) {
   if (workload.records == 0)
     return fail(ErrorCode::kInvalid, "recordcount is missing: set the number of records");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// kv/ycsb/workload_test.cc: checks how workload files are read, and which are rejected.
+// kv/ycsb/workload_test.cc: tests how hatkv-ycsb reads workload files, and which files it rejects.
 #include "kv/ycsb/workload.h"
 
 #include <gmock/gmock.h>

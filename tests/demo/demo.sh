@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# tests/demo/demo.sh: shows hatrpc's main job in a minute: unmodified clients call through two daemons,
-# hints change while calls run, and metrics count the calls. Leaves no process running; fails if a step
-# fails.
+# tests/demo/demo.sh: shows in a minute what hatrpc does: unmodified clients call through two daemons,
+# hints change while calls run, and metrics count the calls. The script fails if a step fails, and
+# ends all processes that it started.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 source tests/demo/nodes.sh

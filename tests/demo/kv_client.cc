@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/demo/kv_client.cc: calls HatKV from C++ with only Thrift's own library.
+// tests/demo/kv_client.cc: a C++ client of HatKV that uses only Thrift's library.
 //
 //   kv_client HOST PORT put KEY VALUE
 //   kv_client HOST PORT get KEY
-//   kv_client HOST PORT load SECONDS     alternates puts and gets; exit status 1 if any failed
+//   kv_client HOST PORT load SECONDS     calls put and get in turn; exit status 1 if a call failed
 #include <thrift/protocol/TBinaryProtocol.h>
 #include <thrift/transport/TBufferTransports.h>
 #include <thrift/transport/TSocket.h>

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""tests/demo/kv_client.py: calls HatKV from Python, with only Thrift's own library.
+"""tests/demo/kv_client.py: a Python client of HatKV that uses only Thrift's library.
 
   kv_client.py STUBS HOST PORT put KEY VALUE
   kv_client.py STUBS HOST PORT get KEY

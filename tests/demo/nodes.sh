@@ -1,17 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-# tests/demo/nodes.sh: functions, to be sourced, that run two nodes on this machine: HatKV beside the
-# hatrpcd of host-b, and the hatrpcd of host-a, to which clients connect. They write only into one
-# folder.
+# tests/demo/nodes.sh: shell functions that run HatKV and two nodes on this machine: host-a, to which
+# clients connect, and host-b, which serves HatKV. All files are in one folder. To be sourced.
 #
-#   start_nodes FOLDER    starts the nodes; writes FOLDER/ports, to be sourced: kv_port, a_port, a_admin …
-#   stop_nodes FOLDER     ends the processes that start_nodes started, and waits for their end
+#   start_nodes FOLDER    starts HatKV and the nodes; writes the ports as shell variables to FOLDER/ports
+#   stop_nodes FOLDER     ends the processes that start_nodes started, and waits until they have ended
 
 bin=${HAT_BIN:-$PWD/build/release/bin}
 python=/usr/bin/python3  # Debian's, which has Debian's thrift module
 free_ports=$(realpath "${BASH_SOURCE[0]%/*}/../../base/free_ports.py")
 
-# start NAME COMMAND...: runs COMMAND in the background; its output goes to NAME.log, its process id
-# to NAME.pid.
+# start NAME COMMAND...: runs COMMAND in the background, with its output in $folder/NAME.log and its
+# process id in $folder/NAME.pid.
 start() {
   local name=$1
   shift
@@ -19,7 +18,7 @@ start() {
   echo $! >"$folder/$name.pid"
 }
 
-# wait_for NAME COMMAND...: waits until COMMAND succeeds; fails after 10 s, or if NAME ends.
+# wait_for NAME COMMAND...: waits until COMMAND succeeds; fails after 10 s, or if the process NAME ends.
 wait_for() {
   local name=$1
   shift
@@ -61,7 +60,7 @@ admin: {listen: "tcp:127.0.0.1:$a_admin", socket: $folder/host-a/admin.sock}
 EOF
 }
 
-# Makes stubs for the Python client, with the stock compiler, from the IDL without its hints.
+# Generates the Python client's code with the stock Thrift compiler, from the IDL without its hints.
 write_python_stubs() {
   mkdir -p "$folder/gen"
   "$bin/hintgen" --strip kv/hatkv.thrift -o "$folder/gen/hatkv.thrift"
@@ -87,7 +86,7 @@ start_nodes() {
   done
 }
 
-# runs PID: succeeds if the process runs and is one of our programs (another may have the id by now).
+# runs PID: succeeds if the process runs and is hatrpcd or hatkv, because another program can have got the id.
 runs() {
   grep -qsE "(hatrpcd|hatkv)" "/proc/$1/comm" && [ "$(ps -o stat= -p "$1" | cut -c1)" != Z ]
 }

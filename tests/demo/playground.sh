@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# tests/demo/playground.sh up|down: starts or ends two nodes and HatKV, for a person to play with.
+# tests/demo/playground.sh up|down: starts or ends two nodes and HatKV, to try them by hand.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 source tests/demo/nodes.sh
@@ -17,7 +17,7 @@ up() {
   if all_run; then
     echo "The two nodes and HatKV run already; ./dev down ends them."
   else
-    stop_nodes "$playground"  # ends processes that an earlier run has left
+    stop_nodes "$playground"  # ends the processes of an earlier run that still run
     rm -rf "$playground"
     if ! start_nodes "$playground"; then
       stop_nodes "$playground"

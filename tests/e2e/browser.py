@@ -7,14 +7,14 @@ import tempfile
 from selenium import webdriver
 from selenium.webdriver.chrome.service import Service
 
-# Chromium must not use the network in the background, and a container's /dev/shm is too small for it.
+# Options that stop Chromium's background network use, and its use of /dev/shm, which is too small in a container.
 SWITCHES = ["--headless=new", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run",
             "--disable-background-networking", "--disable-component-update", "--disable-sync",
             "--no-proxy-server", "--window-size=1280,1400"]
 
 
 class Browser:
-    """A running Chromium; `driver` is the Selenium driver. A context manager."""
+    """A running Chromium, controlled by the Selenium driver `driver`. A context manager."""
 
     def __enter__(self):
         self.folder = tempfile.TemporaryDirectory(prefix="hatrpc-browser-", ignore_cleanup_errors=True)
@@ -55,7 +55,7 @@ class Browser:
     def complaints(self):
         """Returns the severe messages in the browser's console since the last call.
 
-        Leaves out resources that failed to load: their server did not answer.
+        Leaves out messages about resources that failed to load, because tests stop the daemon that serves the page.
         """
         return [entry["message"] for entry in self.driver.get_log("browser")
                 if entry["level"] == "SEVERE" and "Failed to load resource" not in entry["message"]]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tests/e2e/cable.py: a TCP relay that stands for the network cable between two daemons; a test can cut or jam it.
+"""tests/e2e/cable.py: a TCP relay between two daemons that a test can cut or jam, like a network cable.
 
     cable = Cable(port_of_the_link)   # relays connections to 127.0.0.1:cable.port to that port
     cable.cut()                       # ends all connections by RST, on both sides; accepts new ones as before

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tests/e2e/certificates.py: makes certificates of nodes in a temporary folder, also ones that expire soon."""
+"""tests/e2e/certificates.py: makes nodes' certificates in a temporary folder, with any time of validity."""
 
 import datetime
 import os
@@ -7,7 +7,7 @@ import pathlib
 import subprocess
 import tempfile
 
-# The configuration with which `openssl ca` signs a certificate whose validity began in the past.
+# A configuration for `openssl ca`. Unlike `hatctl certs`, this command can make a certificate that began in the past.
 AUTHORITY = """[ca]
 default_ca = it
 [it]
@@ -28,7 +28,7 @@ def run(*words):
 
 
 def revoke(folder, *nodes):
-    """Writes folder/crl.pem: a revocation list of the CA in that folder, with the certificates of these nodes."""
+    """Writes crl.pem in `folder`: a list, signed by the CA in `folder`, that revokes the certificates of `nodes`."""
     rows = []
     for node in nodes:
         serial = run("openssl", "x509", "-in", folder / f"{node}.pem", "-noout", "-serial")
@@ -59,11 +59,11 @@ class Certificates:
         self.temporary.cleanup()
 
     def make(self, *nodes, days=1):
-        """Makes new certificates, which replace the nodes' old ones; with days=0 they have expired already."""
+        """Replaces the nodes' certificates by new ones that are valid for `days` days (0: they have expired)."""
         run(self.hatctl, "certs", "make", self.folder, *nodes, "--days", days)
 
     def tls(self, node):
-        """Returns the security part of `link` in the node's hatrpcd.yaml."""
+        """Returns the keys for TLS that belong in the section `link` of the node's hatrpcd.yaml."""
         return {"tls": {"certificate": str(self.folder / f"{node}.pem"),
                         "key": str(self.folder / f"{node}.key"), "ca": str(self.folder / "ca.pem")}}
 

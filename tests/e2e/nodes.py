@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tests/e2e/nodes.py: starts two hatrpcds and the servers beside them, in a temporary folder and on free ports."""
+"""tests/e2e/nodes.py: starts two hatrpcds and test servers, on free ports and with files in a temporary folder."""
 
 import http.client
 import json
@@ -30,7 +30,7 @@ class UnixConnection(http.client.HTTPConnection):
 
 
 def ask(admin, method, path):
-    """Sends a request to the admin API at a unix socket; returns (status, body)."""
+    """Sends an HTTP request to the admin socket at the path `admin`; returns the HTTP status and the body."""
     connection = UnixConnection(admin)
     try:
         connection.request(method, path)
@@ -53,7 +53,7 @@ def wait_until(what, holds, seconds=10.0):
 
 
 def threads_of(process):
-    """Returns what /proc says about each thread of a process, for the report on a process that does not end."""
+    """Returns a text about each thread of a process, from /proc. The tests log it if a process does not end."""
     lines = []
     for task in sorted(pathlib.Path(f"/proc/{process.pid}/task").iterdir()):
         facts = []
@@ -67,7 +67,7 @@ def threads_of(process):
 
 
 class Here:
-    """This host as a node's host: its address, and the prefix of a command that runs another command there."""
+    """The host on which the tests run: its address, and the words (none) before a command that must run here."""
     address = "127.0.0.1"
     enter = ()
 
@@ -95,7 +95,7 @@ class Node:
         self.process = None
 
     def start(self, before=(), **popen):
-        """Starts the daemon and waits until it is ready; `before`: words to put before the daemon's command line."""
+        """Starts the daemon and waits until it is ready. `before`: words to put before the daemon's command line."""
         with open(self.folder / "log", "a", encoding="utf-8") as log:
             self.process = subprocess.Popen(
                 [*self.host.enter, *before, self.programs / "hatrpcd", "--config", self.config], stdout=log,
@@ -103,7 +103,7 @@ class Node:
         wait_until(f"{self.name} is ready (its log: {self.log()[-2000:]})", self.is_ready)
 
     def take_over(self):
-        """Starts a hatrpcd that takes over from the running one; returns the old process, which may still run."""
+        """Starts a hatrpcd that takes over from the running hatrpcd; returns the old process, which can still run."""
         old = self.process
         with open(self.folder / "log", "a", encoding="utf-8") as log:
             self.process = subprocess.Popen(
@@ -122,7 +122,7 @@ class Node:
         return ask(self.admin, "GET", "/readyz")[0] == 200
 
     def stop(self, how=signal.SIGTERM, seconds=15):
-        """Sends the signal `how`, waits for the process's end, and returns its exit status (negative: a signal)."""
+        """Sends the signal `how`, waits until the daemon ends, and returns its exit status (negative: a signal)."""
         if self.process is None:
             return 0
         self.process.send_signal(how)
@@ -141,7 +141,7 @@ class Node:
 
 
 class TwoNodes:
-    """host-a, which has an endpoint for each service, and host-b, which serves them. A context manager."""
+    """Two nodes: host-a has an endpoint for each service, and host-b serves each service. A context manager."""
 
     def __init__(self, programs, manifest, upstreams, endpoints=None, limits=None, modes=None,
                  fabric="auto", fabric_b=None, http=False, links=None, identity=None, cable=False,
@@ -210,13 +210,13 @@ class TwoNodes:
 
 
 class Server:
-    """A probe server that listens with one or more combinations; `addresses` has their addresses, in the same order."""
+    """A test server that listens on each of `combinations`; `addresses` has their addresses in the same order."""
 
     def __init__(self, command, environment, combinations):
         words = list(command)
         for address, options in combinations:
             words += ["--listen", address, *options]
-        self.errors = tempfile.TemporaryFile("w+")  # not a pipe, which servers that log much would fill
+        self.errors = tempfile.TemporaryFile("w+")  # a file: a server that logs much would fill a pipe and block
         self.process = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                         stderr=self.errors, text=True,
                                         env={**os.environ, **environment})

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tests/e2e/peers.py: builds the probe clients and servers of each language, and lists the pairs to test."""
+"""tests/e2e/peers.py: builds the test clients and servers of each language, and lists the pairs of them to test."""
 
 import dataclasses
 import os
@@ -14,13 +14,13 @@ PYTHON = "/usr/bin/python3"  # Debian's, which has Debian's thrift module
 PROTOCOLS = ("binary", "compact", "json")
 LARGE_BYTES = 16 << 20  # the largest value that hatrpc must carry; used with framed binary
 SMALLER_BYTES = 1 << 20
-# The transports whose messages hatrpcd can follow. The streams of the others (HTTP, zlib, SASL …) are opaque to it.
+# The transports whose messages hatrpcd can read. Over other transports (HTTP, zlib, SASL), it carries opaque bytes.
 FOLLOWED = ("buffered", "framed", "fastframed", "header", "framed_header")
 
 
 @dataclasses.dataclass(frozen=True)
 class Pair:
-    """A client and a server that speak the same transport and protocol."""
+    """A client and a server to test together, with the same transport and protocol."""
 
     client: str
     server: str
@@ -29,7 +29,7 @@ class Pair:
     server_kind: str = ""
     server_transport: str = ""  # the server's name for the transport, if it differs from the client's
     multiplexed: bool = False
-    local: str = "tcp"  # the connection from client to hatrpcd and from hatrpcd to server: tcp, unix or shm
+    local: str = "tcp"  # how client and server connect to their hatrpcd: tcp, unix or shm (a ring)
 
     def name(self):
         words = [self.client, "to", self.server, self.transport, self.protocol, self.server_kind,
@@ -56,7 +56,7 @@ class Pair:
 
 
 def quirks(pair):
-    """Returns the cases that the two libraries fail even on a direct connection to each other."""
+    """Returns the cases that fail even without hatrpcd, because of errors in the Thrift libraries of the pair."""
     found = set()
     if pair.server == "node":
         found.add("unknown_method")  # Node's server answers with exception type 0 (UNKNOWN)
@@ -122,7 +122,7 @@ PAIRS = {
 
 
 class Peers:
-    """The built peers of all languages, below one folder."""
+    """The built test clients and servers of all languages, in one folder."""
 
     def __init__(self, folder):
         self.folder = pathlib.Path(folder).resolve()
@@ -159,7 +159,7 @@ class Peers:
 
     @staticmethod
     def _nothing(at):
-        """Builds nothing, because CMake builds the C++ peers; ends the program if one is missing."""
+        """Ends the program if a C++ client or server is missing. CMake builds these, so nothing is built here."""
         for role in ("client", "server"):
             if not (at / f"probe_{role}").exists():
                 raise SystemExit(f"e2e: {at}/probe_{role} is not built; ./dev build does it")
@@ -168,7 +168,7 @@ class Peers:
     def _python(at):
         run(["thrift", "--gen", "py", "-out", fresh(at / "gen"), IDL])
         run(["thrift", "--gen", "py", "-out", at / "gen", CHECKED_IDL])
-        # Installs the package with pip, as a user does, but with the build tools of Debian: no network is needed.
+        # Install the package with pip, as users do, but with Debian's build tools, so that pip needs no network.
         run([PYTHON, "-m", "pip", "install", "--quiet", "--no-build-isolation", "--no-deps",
              "--root-user-action=ignore", "--target", fresh(at / "site"),
              HERE.parent.parent / "client" / "python"])
@@ -179,7 +179,7 @@ class Peers:
         shutil.copytree(HERE / "go", fresh(source), dirs_exist_ok=True)
         for package, idl in (("probe", IDL), ("checked", CHECKED_IDL)):
             run(["thrift", "--gen", "go:package_prefix=hatrpc.test/", "-out", source, idl])
-            # The stubs are a Go module of their own, as they often are in an application.
+            # The generated code is a Go module of its own, as in many applications.
             (source / package / "go.mod").write_text(
                 f"module hatrpc.test/{package}\n\ngo 1.18\n\n"
                 "require github.com/apache/thrift v0.17.0\n")

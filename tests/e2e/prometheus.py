@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tests/e2e/prometheus.py: runs Prometheus with the files of deploy/monitoring, but with shorter times."""
+"""tests/e2e/prometheus.py: runs Prometheus with the rules of deploy/monitoring, but with shorter intervals."""
 
 import json
 import pathlib
@@ -22,7 +22,7 @@ OPENER = urllib.request.build_opener(urllib.request.ProxyHandler({}))  # uses no
 
 
 def rules(kind):
-    """Returns all rules of this kind (`alert` or `record`) in the file of rules."""
+    """Returns the rules of deploy/monitoring that have the key `kind` ("alert" or "record")."""
     groups = yaml.safe_load(RULES.read_text(encoding="utf-8"))["groups"]
     return [rule for group in groups for rule in group["rules"] if kind in rule]
 

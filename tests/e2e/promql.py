@@ -43,7 +43,7 @@ def read(expression):
 
 
 class Exported:
-    """What a Prometheus has: for each metric and each of its labels, the label's values."""
+    """The metrics that a Prometheus has, with their labels and the values of each label."""
 
     def __init__(self):
         self.metrics = collections.defaultdict(lambda: collections.defaultdict(set))
@@ -55,9 +55,9 @@ class Exported:
             has[label].add(value)
 
     def complaints(self, expression, complete=()):
-        """Yields a complaint for each metric, label or value that the expression names and Prometheus does not have.
+        """Yields a text for each metric, label or value that `expression` names and Prometheus does not have.
 
-        `complete`: labels that have all their values; only the values of these labels are checked.
+        `complete`: the labels whose values are checked. Of other labels, Prometheus need not have all values.
         """
         selectors, labels = read(expression)
         there = set()

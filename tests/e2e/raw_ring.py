@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tests/e2e/raw_ring.py: implements rings and calls from docs/shm.md and Thrift's specification alone."""
+"""tests/e2e/raw_ring.py: one side of a ring, and Thrift calls, for hostile tests.
+
+The code is written from docs/shm.md and Thrift's specification, and uses none of the project's code.
+"""
 
 import contextlib
 import fcntl
@@ -88,7 +91,7 @@ class RawRing:
 
     def store(self, what, value):
         self.put(what, value)
-        self.bell()  # even if the other side does not wait
+        self.bell()  # rings the doorbell even if the other side is awake
 
     def ring(self, side):
         return CONTROL + (0 if side == CONNECTOR else self.ring_bytes)
@@ -146,7 +149,7 @@ def sealed_memory(ring_bytes=65536, size=None, seals=fcntl.F_SEAL_GROW | fcntl.F
 
 
 class HostileServer:
-    """Accepts connections as a TShmServerSocket would, and passes each to the function `trick`. A context manager."""
+    """A server on rings that passes each accepted connection to the function `trick`. A context manager."""
 
     def __init__(self, path, trick):
         self.trick = trick
@@ -173,7 +176,7 @@ class HostileServer:
                 assert connection.recv(32, socket.MSG_WAITALL)[:16] == greeting()[:16]
                 self.trick(connection, self.over)
         except OSError:
-            pass  # the daemon has closed the connection, as it should
+            pass  # the daemon has closed the connection, as it must
         except Exception as error:
             self.errors.append(error)
 

@@ -1,10 +1,10 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""tests/e2e/readers.py: has a language's stock generated code read the requests that hatrpcd's check accepts.
+"""tests/e2e/readers.py: lets Thrift's generated code of one language read the requests that hatrpcd's check accepts.
 
-The stock code must read each request as one call of the function that the check found, and the call must end with the
-request's last byte. If the stock code rejects the request, the test fails too: the servers of some languages continue
-to read after the place where they reject a request.
+hatrpcd checks the requests of restricted peers (daemon/thrift/request_check.h). The generated code must read each
+accepted request as one call of the function that the check found, up to the request's last byte. The test also fails if
+the generated code rejects a request, because some servers continue to read after the bytes that they reject.
 """
 
 import argparse

@@ -1,9 +1,9 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""tests/e2e/run.py: runs one language's probe clients against probe servers, directly and through two daemons.
+"""tests/e2e/run.py: runs one language's test clients against test servers, directly and through two hatrpcds.
 
-Every pair of client and server runs the same cases twice: the client connects first to the server itself, then
-to a hatrpcd. Only the address differs. All cases must pass both times.
+Every pair of client and server runs the same cases twice: first the client connects to the server, then to a hatrpcd.
+Only the address differs. All cases must pass both times.
 """
 
 import argparse
@@ -45,17 +45,17 @@ def arguments():
 
 
 def service_of(pair, number):
-    """Returns the pair's service: one for each pair, so that each pair has its own endpoint and upstream."""
+    """Returns the pair's service name. Each pair has its own service, and so its own endpoint and upstream."""
     return "Probe" if pair.multiplexed else f"Probe{number}"
 
 
 def manifest_for(programs, count, restricted):
-    """Returns hintgen's manifest of Probe, which lists the service once under each pair's name."""
+    """Returns hintgen's manifest of the service Probe, with `count` copies of the service: Probe0, Probe1 and so on."""
     text = subprocess.run([programs / "hintgen", IDL], capture_output=True, text=True, check=True)
     manifest = yaml.safe_load(text.stdout)
     probe = manifest["services"]["Probe"]
     manifest["services"] |= {f"Probe{i}": copy.deepcopy(probe) for i in range(count)}
-    if restricted:  # no peer may call this service, and any server may serve it: so the daemon checks every request
+    if restricted:  # no peer may call this service, so all peers are restricted, and the daemon checks every request
         manifest["services"]["Forbidden"] = {"allow": ["host-x"]}
     return yaml.safe_dump(manifest)
 
@@ -101,9 +101,9 @@ def run_clients(peers, pairs, addresses, where):
 
 
 def check_counters(nodes):
-    """Checks that both daemons have answered every call and hold no bytes; waits up to 30 s for that.
+    """Returns a text for each function with unanswered calls or local replies, and each daemon with buffered bytes.
 
-    The last client has only just disconnected when this runs.
+    Waits up to 30 s until there is none, because the last client has disconnected only just before.
     """
     end = time.monotonic() + 30
     while (failed := what_is_left(nodes)) and time.monotonic() < end:
@@ -127,7 +127,7 @@ def what_is_left(nodes):
 
 
 def check_followed(nodes, names):
-    """Checks that hatrpcd counted the calls by function for every transport that it can follow."""
+    """Checks that hatrpcd counted the calls by function for every transport whose messages it can read."""
     counted = collections.Counter()
     for function in nodes.a.get("/functions"):
         counted[function["service"]] += function["outcomes"]["success"]
@@ -146,7 +146,7 @@ def run_language(options, peers, pairs):
         try:
             failed = [] if options.restricted else run_clients(peers, pairs, addresses, "direct")
             names = {pair: service_of(pair, i) for i, pair in enumerate(pairs)}
-            # Multiplexed pairs share one service name, so each of them has a round of its own.
+            # All multiplexed pairs have the same service name, so each of them needs nodes of its own.
             rounds = [[pair for pair in pairs if not pair.multiplexed]]
             rounds += [[pair] for pair in pairs if pair.multiplexed]
             for some in filter(None, rounds):
@@ -177,8 +177,8 @@ def main():
         peers.build(options.language)
         return 0
     pairs = [pair for pair in PAIRS[options.language] if options.only in pair.name()]
-    # The server makes no difference to the check, so the C++ server is enough. The daemon refuses requests over
-    # transports that it cannot follow.
+    # With restricted peers, only pairs with the C++ server run, because the daemon's check of requests does not depend
+    # on the server. Pairs over opaque transports do not run, because the daemon refuses their requests.
     if options.restricted:
         pairs = [pair for pair in pairs if pair.client == options.language and pair.server == "cpp"
                  and pair.transport in FOLLOWED and not pair.server_kind]

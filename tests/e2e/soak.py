@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""tests/e2e/soak.py: runs a mixed load for a given time, while lanes break, links are cut and jammed, daemons restart
-and manifests change.
+"""tests/e2e/soak.py: runs a mixed load for a given time. Meanwhile lanes break, links are cut and jammed, daemons
+restart, and manifests change.
 
 Each call must get exactly one answer: the server's, or an exception of hatrpcd's own. The server must not execute a
 oneway call twice (the server counts them by id). Memory and descriptors of the daemon that is not restarted (host-a)
@@ -43,18 +43,18 @@ CUT_SECONDS = 7
 JAM_SECONDS, JAM = 45, 4  # the link is jammed every 45 s, for 4 s: longer than limits.keepalive_timeout
 FAULTS = {"kind": "loop", "faults": {"cut_within": 4000}}  # breaks about one lane a second
 EXPECTED = {"link_lost", "peer_unreachable", "draining", "upstream_closed"}
-# The drain timeout is short, because a server that waits for the rest of a hostile request holds up a restart.
+# `drain_timeout` is short: a server that waits for the rest of a hostile request delays each restart by this time.
 LIMITS = {"lane_settle": "10ms", "peer_wait": "10s", "drain_timeout": "3s"}
 PROCESSES = 2  # processes that run clients
 HOSTILE_CLIENTS = 4
 SLOW_CLIENTS = 6
 SLOW_REPLY, SLOW_CALLS, SLOW_MS = 400_000, 3, 300
-# How much host-a's resident memory may grow: by the end, and at any time, when much data waits for slow readers.
+# How much host-a's resident memory may grow, in MiB: until the end (GROWTH), and at any time during the run (PEAK).
 GROWTH_MIB, PEAK_MIB = 4, 16
 
 
 class Totals:
-    """Clients in processes of their own, and the sum of their results."""
+    """Client processes, and the sums of their results."""
 
     def __init__(self, address):
         self.answered, self.refused, self.wrong, self.notes, self.ended = 0, collections.Counter(), [], [], 0
@@ -99,7 +99,7 @@ def frame(*messages):
 
 
 def attack(chance):
-    """Returns random bytes, malformed messages, or valid messages in an order or number that no client sends."""
+    """Returns a hostile client's bytes: random bytes, malformed messages, or an unusual order of valid messages."""
     call, oneway = 1, 4
     add = message(b"add", call, chance.choice([0, 7, -1]), b"\x08\0\x01\0\0\0\x01\x08\0\x02\0\0\0\x02\0")
     return chance.choice([
@@ -117,7 +117,7 @@ def attack(chance):
 
 
 class Hostile:
-    """Clients that send the bytes of attack() and disconnect in the middle, or stay connected and do not read."""
+    """Clients that send hostile bytes, and then disconnect in the middle or stay connected without reading."""
 
     def __init__(self, address):
         host, _, port = address.removeprefix("tcp:").rpartition(":")
@@ -147,7 +147,7 @@ class Hostile:
 
 
 class Slow:
-    """Clients that send all their calls at once and read the replies slowly; the server answers the first call late."""
+    """Clients that send all calls at once and read the replies slowly. The server answers the first call late."""
 
     def __init__(self, address):
         host, _, port = address.removeprefix("tcp:").rpartition(":")
@@ -186,7 +186,7 @@ class Slow:
             time.sleep(0.02 if part > 1 else 0)
         if got[4:] == reply:
             self.answered += 1
-        elif got[7] != 3:  # 3: an exception, which hatrpcd may send
+        elif got[7] != 3:  # the message type 3 is an exception, which hatrpcd may send
             self.wrong.append(bytes(got[:80]))
             raise ConnectionError
 
@@ -197,10 +197,9 @@ class Slow:
 
 
 def resident_mib(node):
-    """Returns the daemon's anonymous resident memory.
+    """Returns the daemon's anonymous resident memory in MiB.
 
-    The registered memory of lanes is not part of it: its size is fixed at the start, and its pages become resident
-    one by one as lanes use them.
+    This does not include the registered memory of lanes, which has a fixed size and becomes resident page by page.
     """
     status = pathlib.Path(f"/proc/{node.process.pid}/status").read_text()
     return int(re.search(r"RssAnon:\s+(\d+)", status)[1]) / 1024

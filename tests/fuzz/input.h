@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/fuzz/input.h: a fuzzer's bytes, which a target takes one after another as choices; 0 once
-// they are used up.
+// tests/fuzz/input.h: reads a fuzzer's input byte by byte. A fuzz target uses each byte to choose
+// its next step. After the last byte, next() returns 0.
 #pragma once
 
 #include <algorithm>
@@ -22,9 +22,10 @@ class FuzzInput {
     left_ = left_.subspan(1);
     return byte;
   }
-  // Takes one byte as the length, and returns that many bytes, or as many as are left.
+  // Reads one byte as a length, and returns that many of the bytes after it, or fewer at the end of
+  // the input.
   std::string next_bytes() {
-    const size_t wanted = next();  // before left_.size() is read
+    const size_t wanted = next();  // changes left_, so it comes before left_.size()
     const size_t count = std::min(wanted, left_.size());
     std::string bytes(reinterpret_cast<const char*>(left_.data()), count);
     left_ = left_.subspan(count);

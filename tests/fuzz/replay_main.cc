@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // tests/fuzz/replay_main.cc: runs a fuzz target on each input of a folder, without libFuzzer.
 //
-// The exit status is 1 if the folder is missing or empty, so that a replay of nothing never passes.
+// The exit status is 1 if the folder is missing or has no input, so that an empty replay fails.
 #include <cstdint>
 #include <cstdio>
 #include <filesystem>

@@ -1,8 +1,8 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""tests/k8s/build.py: downloads and builds what the Kubernetes tests need, into a folder: `build.py FOLDER`.
+"""tests/k8s/build.py: downloads and builds the tools and schemas of the Kubernetes tests: `build.py FOLDER`.
 
-A second run does nothing.
+If FOLDER is up to date, it does nothing. Afterwards FOLDER contains:
 
 FOLDER/render    a program with kustomize and Helm (tests/k8s/render), from the Go proxy; go.sum has the checksums
 FOLDER/schemas   Kubernetes' JSON schemas, from the package kubernetes-validate of PyPI
@@ -20,7 +20,7 @@ import sys
 HERE = pathlib.Path(__file__).resolve().parent
 PYTHON = "/usr/bin/python3"
 SCHEMAS = "kubernetes-validate==1.29.1"
-# The modules, and for each the files to take from it, by name of the resource.
+# The Go modules, and the file of each resource definition in the module, by the resource's name.
 CRDS = {"github.com/prometheus-operator/prometheus-operator": {
             name: f"example/prometheus-operator-crd/monitoring.coreos.com_{name}.yaml"
             for name in ("podmonitors", "prometheusrules")},
@@ -40,7 +40,7 @@ def run(words, where=None):
 
 
 def render(folder):
-    # Builds without optimization: the program runs for a second, and this saves a minute of build time.
+    # Build without optimization. This saves a minute, and the program runs only for a second.
     run(["go", "build", "-gcflags=all=-N -l", "-ldflags=-s -w", "-o", folder / "render", "."],
         HERE / "render")
 
@@ -60,7 +60,7 @@ def crds(folder):
 
 
 def wanted():
-    """Returns a digest of all files from which the folder is made."""
+    """Returns a digest of the files that determine the content of the folder."""
     files = [HERE / "build.py", *sorted(HERE.glob("render/*")), *sorted(HERE.glob("crds/*"))]
     return hashlib.sha256(b"\0".join(file.read_bytes() for file in files)).hexdigest()
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tests/k8s/deployment.py: finds deploy/k8s, and writes its files as a node reads them."""
+"""tests/k8s/deployment.py: functions for tests of deploy/k8s, such as writing its files in the layout of a node."""
 
 import os
 import pathlib
@@ -10,13 +10,13 @@ import yaml
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 K8S = ROOT / "deploy" / "k8s"
-# Each overlay, and the chart's rdma.mode that must give the same objects.
+# Each kustomize overlay, and the value `rdma.mode` with which the Helm chart must make the same objects.
 OVERLAYS = {"no-rdma": "none", "shared-rdma": "shared", "sriov": "sriov"}
 ENVIRONMENT = {**os.environ, "NODE_NAME": "worker-1", "POD_IP": "10.0.0.11"}
 
 
 def replaced(text, replacements):
-    """Replaces texts; raises AssertionError if one is missing, because the files have changed and the test must too."""
+    """Replaces each key of `replacements` in `text` by its value; raises AssertionError if `text` lacks a key."""
     for old, new in replacements.items():
         if old not in text:
             raise AssertionError(f"there is no {old} in\n{text}")
@@ -36,14 +36,14 @@ def write_node(folder, node_text, manifests, replacements=None):
 
 
 def without_tls(node_text):
-    """Returns an overlay's hatrpcd.yaml without TLS: with the `link` that its comment shows, and without identities."""
+    """Returns an overlay's hatrpcd.yaml without TLS: with the insecure `link` that is shown in a comment of it."""
     shown = re.search(r"(?m)^# (link: .*insecure.*\n)", node_text)
     text = re.sub(r"(?m)^link: .*\n .*\n", lambda _: shown[1], node_text)
     return re.sub(r', identity: "[^"]*"', "", text)
 
 
 def write_certificates(programs, folder):
-    """Makes the three files of the Secret as the README says, with the mode of a Secret with defaultMode 0440."""
+    """Makes the three files of the Secret with the commands of the README, with the mode that kubelet sets (0440)."""
     subprocess.run([programs / "hatctl", "certs", "make", folder, "hatrpcd", "--trust-domain", "cluster.local"],
                    stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=True)
     for made, name in {"hatrpcd.pem": "tls.crt", "hatrpcd.key": "tls.key", "ca.pem": "ca.crt"}.items():
@@ -52,7 +52,7 @@ def write_certificates(programs, folder):
 
 
 def check(hatrpcd, file, environment=None):
-    """Runs `hatrpcd --check`; returns its exit status, and its errors and warnings."""
+    """Runs `hatrpcd --check` on a configuration file; returns the exit status and the printed diagnostics."""
     done = subprocess.run([hatrpcd, "--check", "--config", file], capture_output=True, text=True,
                           check=False, env=environment or ENVIRONMENT, timeout=60)
     return done.returncode, done.stderr

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """tests/k8s/example_test.py: runs the example of deploy/k8s with two nodes: example_test.py PROGRAMS.
 
-Both nodes use the overlay's own hatrpcd.yaml, with ports and folders of this machine instead of the
-cluster's. The example's own client calls its own server through them.
+The nodes use the overlay's hatrpcd.yaml, but with ports and folders of this machine. The example's client calls the
+example's server through the nodes.
 """
 
 import http.client
@@ -127,7 +127,7 @@ class Cluster(unittest.TestCase):
                 with self.subTest(name, address=address):
                     self.assertEqual(self.calls(address), (0, "0 + 1 = 1\n"))
             self.assertIn(f"node {name} runs", nodes[name].log())
-        # Calls from one node must reach both servers in turn: the node's own, and the other node's.
+        # Calls from worker-1 must reach the servers of both nodes in turn.
         address = f"127.0.0.1:{self.ports['worker-1']['endpoint']}"
         for name in NODES:
             before = self.served(name)
@@ -141,7 +141,7 @@ class Cluster(unittest.TestCase):
         self.assertRegex(told, "hatrpcd: (upstream_unreachable|peer_unreachable): ")
 
     def probes(self):
-        """Returns the paths of the DaemonSet's HTTP probes, and /metrics."""
+        """Returns the HTTP paths that Kubernetes and Prometheus use: those of the DaemonSet's probes, and /metrics."""
         daemon_set, = all_yaml((K8S / "base" / "daemonset.yaml").read_text(encoding="utf-8"))
         container, = daemon_set["spec"]["template"]["spec"]["containers"]
         found = {probe["httpGet"]["path"] for key, probe in container.items() if "Probe" in key}

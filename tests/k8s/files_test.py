@@ -18,7 +18,7 @@ IN_EVERY_IMAGE = {"libc6", "libgcc-s1", "libstdc++6"}  # Debian's apt depends on
 
 
 def packages(dockerfile):
-    """Returns the set of packages that each stage installs."""
+    """Returns, for each stage of the Dockerfile, the set of packages that the stage installs."""
     return [set(stage.replace("\\\n", " ").split()) for stage in
             re.findall(r"--no-install-recommends((?:\\\n|[^&\n])*)", dockerfile)]
 
@@ -28,17 +28,17 @@ def output(*words):
 
 
 def libraries(program):
-    """Returns the libraries that a program itself needs: file by the name that the program has for it."""
+    """Returns the libraries that a program needs directly, as a map from library name to file."""
     wanted = re.findall(r"\(NEEDED\).*\[(.*)\]", output("readelf", "-d", program))
     told = output("ldd", program)
     found = dict(re.findall(r"(\S+) => (\S+)", told))
-    # The dynamic loader, which ldd lists without a name.
+    # ldd lists the dynamic loader only by its path.
     found |= {os.path.basename(path): path for path in re.findall(r"^\s*(/\S+) \(", told, re.M)}
     return {name: os.path.realpath(found[name]) for name in wanted}
 
 
 def packages_of(files):
-    """Returns the Debian package of each file. Debian's database lists some files in /lib, a link to /usr/lib."""
+    """Returns the Debian package of each file. Tries /lib too, because dpkg has some files of /usr/lib as /lib."""
     names = [name for file in files for name in (file, file.removeprefix("/usr"))]
     told = subprocess.run(["dpkg", "-S", *names], capture_output=True, text=True, check=False).stdout
     owners = {os.path.realpath(path): package for package, path in

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """tests/k8s/objects_test.py: checks the objects that kustomize and Helm make: objects_test.py PROGRAMS K8S_FOLDER.
 
-Every object must be valid by its schema; what one object names must exist in the others; hatrpcd must accept the
-configuration in them; and chart and overlays must give the same objects. build.py makes K8S_FOLDER.
+Every object must be valid by its schema, and may name only objects that exist. hatrpcd must accept the configurations
+in the objects. The Helm chart and the kustomize overlays must make the same objects. build.py makes K8S_FOLDER.
 """
 
 import copy
@@ -27,13 +27,13 @@ PROGRAMS, TOOLS = (pathlib.Path(word).resolve() for word in sys.argv[1:3])
 DRAIN_SECONDS = 30          # limits.drain_timeout
 HELD_BYTES = 256 << 20      # limits.max_buffered, per worker
 PINNED_BYTES = 144 << 20    # fabric.max_pinned, per worker
-REST_BYTES = 100 << 20      # the program, its routes and metrics
-HASH = r"-[a-z0-9]{10}$"    # at the end of the name of the ConfigMap whose change restarts pods
+REST_BYTES = 100 << 20      # memory for the program, its routes and its metrics
+HASH = r"-[a-z0-9]{10}$"    # the end of a ConfigMap's name that contains a hash, so that its change restarts pods
 
 
 @functools.lru_cache(maxsize=None)
 def render(*words):
-    """Runs kustomize or Helm; returns the objects. They are cached: a caller that changes one must copy it first."""
+    """Runs kustomize or Helm; returns the objects. A caller must not change the objects, because they are cached."""
     done = subprocess.run([TOOLS / "render", *words], capture_output=True, text=True, check=False,
                           timeout=60)
     if done.returncode != 0:
@@ -46,7 +46,7 @@ def from_(folder):
     return os.path.relpath(K8S, os.path.realpath(folder))
 
 
-# The components of kustomize that an operator may add, and the chart's values that have the same effect.
+# By name: kustomize components that an operator can add, and the chart's values that have the same effect.
 VARIANTS = {
     "plain": ((), {}),
     "cert-manager": (("tls-cert-manager",),
@@ -62,7 +62,7 @@ KINDS = [(name, variant) for name in OVERLAYS for variant in VARIANTS
 
 @functools.lru_cache(maxsize=None)
 def overlay(name, variant="plain"):
-    """Returns the objects of an overlay, with the monitoring component, which an operator would add."""
+    """Returns the objects of an overlay with the monitoring component and the components of `variant`."""
     components, _ = VARIANTS[variant]
     with tempfile.TemporaryDirectory() as folder:
         (pathlib.Path(folder) / "kustomization.yaml").write_text(json.dumps({
@@ -116,7 +116,7 @@ def pod(objects):
 
 
 def config_map(objects, volume):
-    """Returns the ConfigMap of a volume of hatrpcd's pods."""
+    """Returns the ConfigMap of the volume `volume` of hatrpcd's pods."""
     name = next(one["configMap"]["name"] for one in pod(objects)["volumes"]
                 if one["name"] == volume)
     return next(one for one in of_kind(objects, "ConfigMap") if one["metadata"]["name"] == name)
@@ -187,7 +187,7 @@ class Objects(unittest.TestCase):
                 self.assertEqual(volumes["tls"]["secret"]["secretName"], "hatrpcd-tls")
                 for peer in node(objects)["peers"].values():
                     self.assertEqual([peer["identity"]], link["tls"]["allow"])
-                # hatrpcd may read the key through its group, and no other user may read it.
+                # hatrpcd must be able to read the key by its group, and other users must not.
                 self.assertEqual(volumes["tls"]["secret"]["defaultMode"], 0o440)
                 self.assertEqual(pod(objects)["securityContext"]["fsGroup"],
                                  pod(objects)["containers"][0]["securityContext"]["runAsGroup"])
@@ -318,7 +318,7 @@ class Objects(unittest.TestCase):
                 for policy in policies:
                     let_in = {port["port"] for rule in policy["spec"]["ingress"]
                               for port in rule["ports"]}
-                    if "as it is" in name:  # networkPolicy.nodes is empty, so no link is let in
+                    if "as it is" in name:  # networkPolicy.nodes is empty, so the policy allows no links
                         listening.discard(7471)
                     self.assertEqual(let_in, listening)
 
@@ -361,7 +361,7 @@ class Agreement(unittest.TestCase):
     """Checks that the chart makes the same objects as the overlays."""
 
     def plain(self, objects):
-        """Returns the objects by kind and name, without the parts that only overlays or only the chart have."""
+        """Returns the objects by kind and name, without the parts in which overlays and chart may differ."""
         found = {}
         for one in copy.deepcopy(objects):
             meta = one["metadata"]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tests/k8s/schemas.py: checks an object against the schema that a Kubernetes API server would apply."""
+"""tests/k8s/schemas.py: checks a Kubernetes object against the schema of its kind."""
 
 import functools
 import json
@@ -12,7 +12,7 @@ CRDS = ("monitoring.coreos.com/v1", "cert-manager.io/v1")
 
 
 def closed(schema):
-    """Returns the schema without permission for unknown keys: the API server would silently drop a misspelt key."""
+    """Returns the schema changed to reject unknown keys, because an API server silently drops a misspelt key."""
     if isinstance(schema, list):
         return [closed(one) for one in schema]
     if not isinstance(schema, dict):
@@ -31,7 +31,7 @@ def of_crd(tools, kind):
                            Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
     version, = [one for one in definition["spec"]["versions"] if one["name"] == "v1"]
     schema = version["schema"]["openAPIV3Schema"]
-    # The API server itself knows the metadata of objects; the definition does not describe it.
+    # Allow any metadata, because a resource definition does not describe it.
     schema["properties"]["metadata"] = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
     return jsonschema.Draft7Validator(closed(schema))
 
@@ -43,14 +43,14 @@ def of_kubernetes(tools, kind, version):
     file = folder / f"{kind.lower()}-{group}{version.split('/')[-1]}.json"
     schema = json.loads(file.read_text(encoding="utf-8"))
     definitions = json.loads((folder / "_definitions.json").read_text(encoding="utf-8"))
-    # Both schemas have web addresses as their ids; this table keeps jsonschema from downloading them.
+    # Give both schemas to jsonschema by their ids, which are web addresses, so that it does not download them.
     known = {one["$id"]: one for one in (schema, definitions)}
     return jsonschema.Draft202012Validator(
         schema, resolver=jsonschema.RefResolver(schema["$id"], schema, store=known))
 
 
 def mistakes(tools, one):
-    """Returns a line for each mistake in an object."""
+    """Returns a line for each mistake in the object `one`."""
     kind, version = one["kind"], one["apiVersion"]
     validator = of_crd(tools, kind) if version in CRDS else of_kubernetes(tools, kind, version)
     return [f"{error.json_path}: {error.message}"[:300] for error in validator.iter_errors(one)]

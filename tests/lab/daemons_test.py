@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tests/lab/daemons_test.py: two hatrpcds over real libibverbs: each protocol, hatctl doctor, a pulled cable.
+"""tests/lab/daemons_test.py: tests two hatrpcds on real libibverbs: each protocol, hatctl doctor, and a cut network.
 
-Run by tests/lab/lab.py in the virtual machine, as `daemons_test.py PROGRAMS PEERS`: host-a has the
-device rxe1 and host-b rxe2; client and server are stock Thrift. Tells its cases as GoogleTest does.
+usage: daemons_test.py PROGRAMS PEERS
+
+tests/lab/lab.py runs it in the virtual machine. host-a has the device rxe1, and host-b has rxe2. Client and server are
+stock Thrift programs. The output has GoogleTest's format.
 """
 
 import json
@@ -24,7 +26,7 @@ from nodes import wait_until  # noqa: E402
 
 PROTOCOLS = ("eager", "direct_write_send", "chained_write_send", "direct_write_imm", "write_rndv",
              "read_rndv", "hybrid_eager_rndv", "ar_grpc", "rfp", "farm", "pilaf", "herd", "hipower")
-# Emulated processors: all takes many times longer.
+# Long times, because everything takes many times longer on emulated processors.
 PATIENT = {"keepalive_timeout": "60s", "keepalive_interval": "5s", "connect_timeout": "20s",
            "lane_settle": "200ms", "peer_wait": "20s"}
 
@@ -36,7 +38,7 @@ def verbs_nodes(text, server=None, **more):
 
 
 def manifest_with(protocol_of):
-    """The probe's manifest, each function by the protocol that its name is given."""
+    """Returns the manifest of Probe, with a protocol for each function. `protocol_of`: protocol by function name."""
     text = yaml.safe_load(manifest())
     for name, function in text["services"]["Probe"]["functions"].items():
         function.clear()
@@ -129,7 +131,7 @@ def a_doctor_who_finds_both_devices_well():
 
 
 class Load:
-    """A client that calls until it is told to stop."""
+    """A client that calls until end()."""
 
     def __init__(self, nodes):
         self.answered, self.lost, self.wrong, self.going = 0, 0, [], True
@@ -142,9 +144,9 @@ class Load:
                 with Client(nodes, timeout_ms=120_000) as calls:
                     while self.going:
                         self.call(calls)
-            except (TTransportException, OSError):  # the connection ends with its lane
+            except (TTransportException, OSError):  # the connection ended after its lane had failed
                 time.sleep(0.1)
-            except Exception as error:  # only an answer of hatrpcd's own may end a call
+            except Exception as error:  # any other exception is an error: a call may fail only with a local reply
                 self.wrong.append(repr(error))
 
     def call(self, calls):
@@ -194,7 +196,7 @@ def main():
         try:
             case()
             verdict = "       OK "
-        except Exception:  # told below, whatever it is
+        except Exception:  # printed as a failed case
             traceback.print_exc()
             failed.append(case)
             verdict = "  FAILED  "

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-# tests/lab/devices.sh: sourced in the virtual machine: a Soft-RoCE device on each end of a veth pair.
-# Packets from 10.77.0.1 to 10.77.0.2 really cross the pair, though both are this machine's.
+# tests/lab/devices.sh: makes a Soft-RoCE device on each end of a veth pair; to be sourced in the virtual machine.
+# Packets from 10.77.0.1 to 10.77.0.2 cross the pair, although both addresses belong to this machine.
 #
-# The pair carries RoCE's largest MTU, and Linux's queue of packets received holds all of a few long
-# READs: emulated cores empty it slowly, and each packet that it drops starts its READ anew.
+# The pair's MTU allows RoCE's largest packets. netdev_max_backlog is large, because emulated processors empty the
+# kernel's receive queue slowly, and a dropped packet makes its RDMA READ start again.
 sysctl -qw net.core.netdev_max_backlog=100000
 ip link set lo up
 ip link add v1 type veth peer name v2

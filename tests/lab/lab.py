@@ -2,11 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """tests/lab/lab.py: runs a program on real libibverbs, in a virtual machine with Soft-RoCE devices.
 
-The machine is QEMU's, emulated (no KVM), with Debian's kernel; the host's files are its files, read
-only, so it runs what was built here. Two devices: rxe1 and rxe2, joined by a veth pair.
+QEMU emulates the machine, without KVM. The machine has Debian's kernel, and sees the host's files read-only, so that
+it runs the programs that were built on the host. It has two devices, rxe1 and rxe2, on the ends of a veth pair.
 
-A machine that stands still (the emulator, or a thread that waits for ever in the kernel's rdma_rxe) is
-killed, and shows its tasks and its console. The whole command is run once more, which counts as `retried`.
+A machine can hang, in the emulator or in the kernel module rdma_rxe. A machine that hangs is killed, its tasks and its
+console are printed, and the whole command is run once more; `./dev test` counts this as `retried`.
 """
 
 import argparse
@@ -30,7 +30,7 @@ MACHINE = ("-M", "pc", "-accel", "tcg,thread=multi", "-cpu", "Nehalem", "-m", "1
 KERNEL_LINE = ("console=ttyS0 quiet panic=-1 mitigations=off nokaslr tsc=reliable clocksource=tsc "
                "no_timer_check")
 
-# Seconds without a line after which a machine is taken to stand still; a single case waits up to 120.
+# A machine counts as hanging if it prints nothing for this time, in seconds. A single test waits for up to 120 s.
 SILENCE = 240
 
 
@@ -39,7 +39,7 @@ def output(*command):
 
 
 class Kernel:
-    """Debian's, unpacked into a folder, not installed."""
+    """Debian's kernel, unpacked into a folder and not installed."""
 
     def __init__(self, folder):
         self.folder = folder
@@ -61,7 +61,7 @@ class Kernel:
         subprocess.run(["depmod", "-b", self.folder, version], check=True)
 
     def module_files(self):
-        """Paths, each after those that it needs."""
+        """Returns the paths of the kernel modules, each after the modules on which it depends."""
         files = []
         for module in MODULES:
             lines = output("modprobe", "-d", self.folder, "-S", self.version, "--show-depends",
@@ -95,12 +95,12 @@ def make_initramfs(kernel, file):
 
 @dataclasses.dataclass
 class Ended:
-    status: int | None  # of the command; None: the machine ended before it, or was killed
+    status: int | None  # the command's exit status; None: the machine ended before the command, or was killed
     text: str
 
 
 def run(work, command, seconds):
-    """Runs `command` in a new machine, and returns how it Ended."""
+    """Runs `command` in a new machine, for at most `seconds`; returns its exit status and output."""
     kernel = Kernel(work / "kernel")
     initramfs = work / f"initramfs-{kernel.version}"
     make_initramfs(kernel, initramfs)
@@ -124,7 +124,7 @@ def run(work, command, seconds):
 
 
 def watch(machine, log, seconds):
-    """Waits for the machine's end. Kills a machine that stands still, and returns a sentence about it, else ""."""
+    """Waits until the machine ends. Returns "", or a sentence about a machine that was killed because it hung."""
     began = grew = time.monotonic()
     size = 0
     try:
@@ -137,7 +137,7 @@ def watch(machine, log, seconds):
                 return f"the machine was killed after {now - began:.0f} s; its last line is {now - grew:.0f} s old"
         return ""
     finally:
-        machine.kill()  # does nothing if it has ended; no error here may leave a machine running
+        machine.kill()  # after any error too; does nothing if the machine has ended
         machine.wait()
 
 

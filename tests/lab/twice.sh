@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# tests/lab/twice.sh PROGRAM: runs a GoogleTest program; tests that fail are tried once more, alone.
+# tests/lab/twice.sh PROGRAM: runs a GoogleTest program, and runs the tests that failed once more.
 #
-# Soft-RoCE in an emulated machine gives a request up now and then ("the other side does not answer"),
-# at no fault of who asked. What fails twice has failed.
+# In an emulated machine, Soft-RoCE sometimes gives up a work request although the program is correct. Therefore a test
+# has failed only if it fails twice.
 set -uo pipefail
 
 log=$(mktemp)

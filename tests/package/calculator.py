@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""tests/package/calculator.py: a server and a client of docs/install.md's Calculator, with only Thrift's own library.
+"""tests/package/calculator.py: a server and a client of docs/install.md's Calculator that use only Thrift's library.
 
 usage: calculator.py STUBS serve
        calculator.py STUBS add A B
 
-Both use 127.0.0.1:9090, as in docs/install.md: on the server's host the server listens there, and on the client's host
-the endpoint.
+Both use the address 127.0.0.1:9090: the server listens at this address on its host, and on the client's host, the
+endpoint of hatrpcd does.
 """
 
 import sys

@@ -19,7 +19,7 @@ from thrift.transport import TSocket, TTransport
 def call_on(client, folder):
     calls = 0
     key = b"caller %d" % os.getpid()
-    # Overwrites the number with one write, so that a reader never sees a part of it.
+    # The file is not buffered, so that each number is written by one write() and no reader sees a part of a number.
     with open(folder / f"calls-{os.getpid()}", "wb", buffering=0) as count:
         while not (folder / "stop").exists():
             value = b"%d" % calls

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-# tests/package/first_steps.sh: goes from packages to a call through two nodes, with the commands of
-# docs/install.md; /test/guide has the code blocks of that page. inside.sh sources this file.
+# tests/package/first_steps.sh: installs the packages and makes a call through two nodes, with the commands of
+# docs/install.md. /test/guide has the code blocks of that page. inside.sh sources this file.
 #
-# host-a is the machine itself. host-b runs the same unit, with a network, an /etc/hatrpc and a /run/hatrpcd
-# of its own.
+# host-a is the machine itself. host-b runs the same systemd unit, with its own network namespace, /etc/hatrpc and
+# /run/hatrpcd.
 
-# Replaces `editor` in the commands of docs/install.md: writes the node's configuration from that page.
+# Replaces the command `editor` of docs/install.md: writes the node's configuration, which is on that page.
 editor() { cat "/test/guide/$node.yaml" >"$1"; }
 
 makes_host_b() {

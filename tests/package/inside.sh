@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# tests/package/inside.sh: tests the packages in a clean Debian, where package_test.py has systemd run it: the first
-# steps of docs/install.md, then what operators do with the packages; after both, a purge.
+# tests/package/inside.sh: tests the packages in a clean Debian, where systemd runs this script: the first steps of
+# docs/install.md and a purge, and then the work of an operator, upgrades and a purge.
 set -Eeuo pipefail
 export DEBIAN_FRONTEND=noninteractive LC_ALL=C.UTF-8 PATH=/usr/sbin:/usr/bin:/sbin:/bin
 scratch=/run/package-test
@@ -30,9 +30,9 @@ must_fail() {
   if "$@"; then fail "this command succeeded, and must not: $*"; fi
 }
 
-# --- What an installation leaves ---
+# --- Files after a purge ---
 
-# Lists all files, except those that dpkg, apt and systemd change whatever package is installed.
+# Lists all files, except the files that dpkg, apt and systemd change at any installation.
 files() {
   find / -xdev \( -path /var/lib/dpkg -o -path /var/lib/apt -o -path /var/cache -o -path /var/log \
     -o -path /var/lib/systemd/timers -o -path '/tmp/*' -o -path '/var/tmp/*' -o -path /etc/ld.so.cache \) \
@@ -48,7 +48,7 @@ nothing_is_left() {
   if [ -e /run/hatrpcd ]; then fail "/run/hatrpcd is left"; fi
   files >$scratch/files.after
   diff $scratch/files.before $scratch/files.after || fail "files are left behind, or other files are gone"
-  # The user stays, so that no other user gets its number; it cannot log in.
+  # The user hatrpcd stays after a purge, so that no other user gets its user id. It cannot log in.
   getent passwd | sort >$scratch/users.after
   [ "$(comm -13 $scratch/users.before $scratch/users.after | cut -d: -f1,7)" = hatrpcd:/usr/sbin/nologin ]
   grep -q '^hatrpcd:!' /etc/shadow
@@ -61,8 +61,8 @@ property() { systemctl show --property "$1" --value hatrpcd; }
 has_other_pid() { [ "$(main_pid)" != "$1" ] && systemctl is-active --quiet hatrpcd; }
 has_ended() { [ ! -e "/proc/$1/exe" ]; }
 
-# Checks that a mistake in the manifest makes a reload of the unit fail, and that `systemctl status` shows
-# hatctl's message and hatrpcd's status with the mistake.
+# Checks that a mistake in the manifest makes `systemctl reload` fail, and that `systemctl status` shows the mistake,
+# in hatctl's message and in hatrpcd's status.
 refuses_broken() {
   local unit=$1 manifest=$2
   sed -i 's/perf_goal/perf_gaol/' "$manifest"
@@ -74,7 +74,7 @@ refuses_broken() {
   sed -i 's/perf_gaol/perf_goal/' "$manifest"
 }
 
-# Makes Python stubs of a Thrift file, with or without hints.
+# Generates Python code from a Thrift file, which may have hints.
 make_stubs() {
   local plain=$scratch/plain/${1##*/}
   mkdir -p $scratch/plain $scratch/gen

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# tests/package/operating.sh: operates hatrpcd as an operator does: client libraries, reload, watchdog, sockets
-# of systemd, TLS. inside.sh sources this file. host-a is the package's unit; host-b and HatKV run beside it.
+# tests/package/operating.sh: tests the work of an operator: client libraries, reload, watchdog, systemd's sockets,
+# TLS. inside.sh sources this file. host-a is the package's systemd unit; host-b and HatKV run on the same machine.
 packages=(hatrpcd libhatrpc-client libhatrpc-client-dev python3-hatrpc hatkv)
 export HATKV_ADDRESS=tcp:127.0.0.1:9090  # host-a's endpoint
 configuration=/etc/hatrpc/hatrpcd.yaml
@@ -36,13 +36,13 @@ installs() {
   [ "$(hatrpcd --version)" = "hatrpcd $(dpkg-query -W -f '${Version}' hatrpcd)" ]
   [ "$(stat -c %U "/proc/$(main_pid)")" = hatrpcd ]
   [ "$(stat -c '%a %U:%G' /etc/hatrpc/tls)" = "750 root:hatrpcd" ]
-  # The unit must ask for this; a container may not be allowed to give as much.
+  # Only the unit's setting is checked, because a container need not be allowed to raise the limit.
   [ "$(property LimitMEMLOCK)" = infinity ]
   systemd-analyze verify --man=no hatrpcd.service
   systemd-analyze security --no-pager --threshold=20 hatrpcd.service >/dev/null
 }
 
-# $1: the security part of `link`.
+# $1: the security keys of the section `link`.
 write_host_b() {
   cat >$scratch/host-b.yaml <<END
 node: host-b
@@ -125,9 +125,9 @@ is_watched() {
   no_drop_in
 }
 
-# Runs a command while a client calls in a loop, with a new connection for each call. $1: the pattern of errors
-# that are allowed, such as that of a connection that was accepted before a drain and used during it. A refused
-# connection (exit status 3) is not allowed.
+# Runs a command while a client calls in a loop, with a new connection for each call. $1: a pattern of the errors that
+# are allowed, such as the error of a call that arrives during a drain. A refused connection (exit status 3) is never
+# allowed.
 calls_go_on_while() {
   local right=$1
   shift
@@ -147,7 +147,7 @@ calls_go_on_while() {
 
 keeps_its_sockets() {
   step "sockets of systemd"
-  # Leaves out the link's socket, because host-a has no link.listen.
+  # Remove the link's socket from the example unit, because host-a has no link.listen.
   sed '/^ListenStream=0.0.0.0:7471/d' /usr/share/doc/hatrpcd/examples/hatrpcd.socket \
     >/etc/systemd/system/hatrpcd.socket
   systemctl daemon-reload
@@ -203,7 +203,7 @@ has_tls() {
 
 purges() {
   step "purge"
-  # A purge does not remove files that an administrator has made elsewhere; it removes everything in /etc/hatrpc.
+  # A purge removes everything in /etc/hatrpc, but no files that an administrator has made in other folders.
   systemctl stop host-b kv
   rm /etc/systemd/system/hatrpcd.socket
   local pid

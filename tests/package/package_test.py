@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""tests/package/package_test.py: tests the packages in a clean Debian 12 that its own systemd has booted.
+"""tests/package/package_test.py: tests the packages in a clean Debian 12, in a container that systemd boots.
 
 usage: package_test.py DEBS WORK
 
@@ -25,10 +25,10 @@ import time
 HERE = pathlib.Path(__file__).resolve().parent
 GUIDE = HERE.parent.parent / "docs" / "install.md"
 SUITE = "bookworm"
-LATER = "+later"  # the end of the version to which the test upgrades
+LATER = "+later"  # appended to the version, for the packages to which the test upgrades
 MACHINE_SECONDS = 600
-# Packages that the tests in the machine need besides ours: networks for two nodes, and a complete Thrift
-# (python3-thrift needs python3-six, but does not depend on it).
+# Packages that the tests in the machine need besides ours. python3-six is missing in the dependencies of
+# python3-thrift, which needs it.
 TOOLS = ["iproute2", "python3-six", "python3-thrift", "thrift-compiler"]
 
 UNIT = """[Unit]
@@ -62,7 +62,7 @@ def field(deb, name):
 
 
 def dependencies(debs):
-    """Returns what the packages depend on or recommend, without each other, in the syntax of apt-get satisfy."""
+    """Returns the dependencies and recommendations of the packages, except each other, for `apt-get satisfy`."""
     own = {field(deb, "Package") for deb in debs}
     wanted = {part.strip() for deb in debs for name in ("Depends", "Recommends")
               for part in field(deb, name).split(",")}
@@ -78,7 +78,7 @@ def mirror():
 
 
 def nspawn(root, *words):
-    # This machine may have no systemd: the container is not registered with it, and gets no scope of its own.
+    # The container is not registered with this machine's systemd, because this machine need not run systemd.
     return ["systemd-nspawn", "--quiet", f"--directory={root}", "--register=no", "--keep-unit", *words]
 
 
@@ -116,7 +116,7 @@ def add_unit(root):
 
 
 def make_later(debs, folder):
-    """Makes copies of the packages with a later version, for an upgrade."""
+    """Writes copies of the packages with a later version to `folder`, for the test of an upgrade."""
     folder.mkdir()
     for deb in debs:
         with tempfile.TemporaryDirectory(prefix="hatrpc-package-") as name:
@@ -131,7 +131,7 @@ def make_later(debs, folder):
 
 
 def guide_parts(folder):
-    """Writes the code blocks of docs/install.md to files: the IDL, both nodes' configurations, and commands."""
+    """Writes the code blocks of docs/install.md to files in `folder`: IDL, nodes' configurations and commands."""
     text = GUIDE.read_text(encoding="utf-8")
     blocks = [re.sub(rf"(?m)^{indent}", "", block)
               for indent, block in re.findall(r"(?ms)^( *)```\w*\n(.*?)^ *```$", text)]
@@ -154,9 +154,9 @@ def guide_parts(folder):
 
 
 def cgroups(name):
-    """Returns folders of that name in the mounted control group hierarchies that a systemd uses.
+    """Returns the path of a control group `name` in each mounted hierarchy that systemd uses.
 
-    These are cgroup v1's hierarchy for systemd and that of v2 beside it, or v2 alone.
+    These are the hierarchy of cgroup v2 alone, or cgroup v1's hierarchy for systemd and the one of v2 next to it.
     """
     places = [pathlib.Path("/sys/fs/cgroup", place) for place in ("systemd", "unified", "")]
     found = [place / name for place in places if (place / "cgroup.procs").exists()]
@@ -190,7 +190,7 @@ def check_host():
 
 
 def run_machine(root, share):
-    """Boots the machine and waits for its end; returns (whether inside.sh succeeded, its output)."""
+    """Boots the machine and waits until it ends. Returns whether inside.sh succeeded, and the output of inside.sh."""
     name = f"hatrpc-package-{os.getpid()}"
     groups = cgroups(name)
     for group in groups:
@@ -227,7 +227,7 @@ def run_machine(root, share):
 
 
 def fill_share(share, debs):
-    """Fills the folder that the machine has as /test."""
+    """Writes the packages and the test's files to the folder `share`, which the machine sees as /test."""
     shutil.rmtree(share, ignore_errors=True)
     (share / "first").mkdir(parents=True)
     for deb in debs:

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-# tests/package/upgrading.sh: upgrades to a later version, which takes over while callers call, with socket units of
-# systemd and without. Tests that the unit works as before after a takeover, and what happens if no takeover is
-# possible. inside.sh sources this file; operating.sh has set up the nodes.
+# tests/package/upgrading.sh: tests upgrades to a later version, which takes over while callers call, with and without
+# socket units of systemd. Also tests the unit after a takeover, and upgrades that cannot take over. inside.sh sources
+# this file after operating.sh, which sets up the nodes.
 callers=4
 
-# Runs a command while callers call; each caller uses one connection, which it opened before the command.
+# Runs a command while callers make calls. Each caller uses one connection, which it opened before the command began.
 connections_stay_while() {
   rm -rf $scratch/callers
   mkdir -p $scratch/callers
@@ -28,7 +28,8 @@ no_error() {
   if [ -n "$errors" ]; then fail "calls failed: $errors"; fi
 }
 
-# Succeeds if each caller has made calls since the numbers in folder $1 were copied; if $1 is empty, at any time.
+# Succeeds if each caller has made calls since its number of calls was copied to the folder $1. If $1 is empty, calls at
+# any time count.
 all_have_called() {
   local file calls before
   for file in $scratch/callers/calls-*; do
@@ -40,7 +41,7 @@ all_have_called() {
   [ "$(find $scratch/callers -name 'calls-*' | wc -l)" = $callers ]
 }
 
-# $1: another version of the packages.
+# $1: the folder with the other version of the packages.
 takes_over() {
   local pid before since
   pid=$(main_pid)
@@ -53,7 +54,7 @@ takes_over() {
   [ "$(property NRestarts)" = 0 ]
   [ "$(stat -c %U "/proc/$(main_pid)")" = hatrpcd ]
   until_true 60 has_ended "$pid"
-  # systemd has accepted the notifications of both processes, and shows the status of the new one.
+  # systemd must have accepted the notifications of the old and the new process, and must show the status of the new.
   journalctl --quiet --no-pager --output=cat --since "@$since" -u hatrpcd >$scratch/journal
   grep -q 'takeover: complete' $scratch/journal
   must_fail grep 'Got notification' $scratch/journal
@@ -96,7 +97,7 @@ pgrep_hatrpcd() {
   done
 }
 
-# An opaque connection stays with the old process, so that it keeps draining until the connection ends.
+# Opens an opaque connection, which cannot move to the new process, so that the old process keeps draining.
 crashes_while_the_old_one_drains() {
   step "a new one that crashes while the old one drains"
   exec {other}<>/dev/tcp/127.0.0.1/9090

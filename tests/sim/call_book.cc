@@ -9,17 +9,18 @@
 namespace hat::sim {
 namespace {
 
-// Returns text in which each byte depends only on the call and its position, so that a stray byte
-// is recognised by its value.
+// Returns `bytes` characters in which each one depends only on the call's `id` and the position, so
+// that a byte of another call or position is recognised.
 std::string payload(uint64_t id, size_t bytes) {
   std::string text(bytes, '\0');
   for (size_t i = 0; i < bytes; ++i) text[i] = static_cast<char>('a' + (id * 7 + i + i / 26) % 26);
   return text;
 }
 
-constexpr int32_t kInternalError = 6, kProtocolError = 7;  // of TApplicationException
+// Codes of Thrift's TApplicationException.
+constexpr int32_t kInternalError = 6, kProtocolError = 7;
 
-// Returns true if the token promises that the server did not and will not see the call.
+// Returns true if the failure `token` promises that no server has seen or will see the call.
 bool promises_unseen(std::string_view token) {
   for (const auto& text : engine::kFailureTexts) {
     if (text.token == token) return text.meaning.find("may have seen") == std::string_view::npos;
@@ -100,7 +101,8 @@ SimCall* CallBook::on_request(const Dialect& dialect, const Message& message, ui
   }
   SimCall& call = calls_[static_cast<size_t>(id->number) - 1];
   network_.say("server sees " + describe(call));
-  // On a shared connection, each call has an id that is unique there.
+  // On an upstream connection of shared mode, the daemon replaces the client's sequence id by an id
+  // that is unique on this connection.
   Message expected = request(call);
   const bool mirrored = mirrored_.contains(upstream);
   if (!mirrored && message.seqid >= UpstreamConnection::kFirstId && message.seqid != call.seqid) {
@@ -130,9 +132,10 @@ void CallBook::check_order(const SimCall& call, uint64_t upstream) {
     }
   }
   uint64_t& newest = newest_seen_[{no_failures() ? 0 : upstream, call.connection}];
-  // Three kinds of calls may arrive late: a call whose caller got a failure after which it may
-  // still arrive; a oneway call if links break, because its caller gets no answer; and a call to a
-  // liar, which may have failed already without its caller's knowledge.
+  // Three kinds of calls may arrive after a later call of the same connection:
+  //  - a call that was answered with a failure, if this failure leaves open whether it arrives;
+  //  - a oneway call in a run with faults, because its client learns of no failure;
+  //  - a call to a hostile server: it may have failed before its client has read the failure.
   const bool may_come_late =
       !call.failure.empty() || call.of_liar || (!call.two_way && !no_failures());
   if (call.id < newest && !may_come_late) {
@@ -164,7 +167,8 @@ void CallBook::on_answer(SimCall* expected, const Message& message, std::string_
 }
 
 void CallBook::check_time(const SimCall& call) {
-  constexpr Duration kMargin = std::chrono::milliseconds(5);  // for latencies and iterations
+  // Time for network latencies and event-loop iterations.
+  constexpr Duration kMargin = std::chrono::milliseconds(5);
   const Duration took = network_.now() - call.sent_at;
   if (!prompt_ || !call.prompt || !call.timeout || took <= *call.timeout + kMargin) return;
   broken("time-out: answered only after " +

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/sim/call_book.h: records each simulated call, what must come of it and what did, and the
-// first promise that was broken.
+// tests/sim/call_book.h: the record of each simulated call: the expected result, the actual result,
+// and the first promise that hatrpcd broke.
 //
-// Clients record what they send and receive, and servers record what they see; the book knows the
-// only right answers. The promises are those of docs/architecture.md: at most once, nothing
-// swallowed, order, and unchanged bytes.
+// Simulated clients record each request they send and each answer they read. Simulated servers
+// record each request they read. The class CallBook compares each request and answer with the only
+// correct bytes. docs/architecture.md has the promises: each call is executed at most once, no call
+// stays without an answer, calls keep their order, and bytes do not change.
 #pragma once
 
 #include <deque>
@@ -31,14 +32,15 @@ enum class Behaviour : uint8_t {
   kHalfReply,  // closes the connection in the middle of the reply
 };
 
-// One call of the simulation: its plan, and what each party has seen of it.
-// Members  Each boolean is a fact that some party has recorded, in any order.
+// One call of the simulation: its plan, and the events of the call that the client and the server
+// have recorded.
+// Members  Each boolean of the result is one recorded fact. The facts can be set in any order.
 struct SimCall {
   // --- The plan ---
   uint64_t id = 0;
   uint64_t connection = 0;
   const Dialect* dialect = nullptr;
-  std::string name;  // on the wire: "Service:method" if multiplexed
+  std::string name;  // as sent: "method", or "Service:method" if the call is multiplexed
   MessageType type = MessageType::kCall;
   bool two_way = true;
   int32_t seqid = 0;
@@ -47,18 +49,18 @@ struct SimCall {
   Behaviour behaviour = Behaviour::kReply;
   Duration server_time{};
   std::optional<Duration> timeout;
-  bool of_liar = false;  // its server is hostile: the call may fail, but no reply may be wrong
-  bool prompt = false;   // small and alone: only its server may delay it
+  bool of_liar = false;  // the server is hostile: the call can fail, but no reply may be wrong
+  bool prompt = false;   // small, and no other call before it: only the server can delay the call
 
   // --- The result ---
   TimePoint sent_at{};
-  uint32_t seen = 0;         // how often servers have seen it
+  uint32_t seen = 0;         // how often servers have read the request
   bool reply_begun = false;  // the server has begun to send the reply
   bool answered = false;
-  bool abandoned = false;  // its client left, or its connection ended
-  bool unseen_promised = false;
-  bool must_arrive = false;  // oneway, sent completely, and its client closed in good order
-  std::string failure;       // the token of the daemon's exception
+  bool abandoned = false;        // the client closed the connection, or the connection ended
+  bool unseen_promised = false;  // an exception promised that no server sees the request
+  bool must_arrive = false;      // a oneway call, sent in full before an orderly close
+  std::string failure;           // the token of the daemon's exception; empty: no exception
 };
 
 class CallBook {
@@ -72,27 +74,29 @@ class CallBook {
   static Message reply(const SimCall& call, int32_t seqid);
   static std::string reply_bytes(const SimCall& call, int32_t seqid);
 
-  // Returns true if the request is in the book; its sequence id may differ.
+  // Returns true if `message` equals the request of a recorded call; sequence ids are not compared.
   bool has(const Message& message) const;
-  // Records that a server has read a whole request on one of its connections. Returns nullptr if
-  // the request belongs to no call.
+  // Records that a server has read the complete request `message` on the connection `upstream`.
+  // Returns the request's call, or nullptr if no client has sent this request.
   SimCall* on_request(const Dialect& dialect, const Message& message, uint64_t upstream);
-  // Records that a client has read a whole message; `expected` is the call whose answer is due
-  // next, or nullptr.
+  // Records that a client has read the complete message `bytes`, which is decoded in `message`.
+  // `expected` is the call that must be answered next, or nullptr if no call is unanswered.
   void on_answer(SimCall* expected, const Message& message, std::string_view bytes);
 
-  // Records that hatrpcd has broken a promise to an application. The record has only the first
-  // broken promise, which ends the run.
+  // Records that hatrpcd has broken a promise to an application; `what` describes the promise. Only
+  // the first broken promise is kept, because it ends the run.
   void broken(const std::string& what);
   const std::string& first_broken() const { return first_broken_; }
 
-  // Records that this upstream connection serves only one client connection (mirror mode).
+  // Records that the connection with the id `upstream` is in mirror mode: it carries the calls of
+  // only one client connection.
   void upstream_is_mirrored(uint64_t upstream) { mirrored_[upstream] = 0; }
-  // Sets the failure tokens with which the faults of this run may end calls. If there are none, the
-  // calls of one client connection keep their order even if they use several upstream connections.
+  // Sets the failure tokens with which calls may end in this run. If `failures` is empty, the calls
+  // of one client connection must keep their order even across several upstream connections.
   void allow(std::vector<std::string_view> failures) { allowed_ = std::move(failures); }
   bool no_failures() const { return allowed_.empty(); }
-  // Records that nothing delays the clients or their own daemon, so that time-outs must be exact.
+  // Requires that each call with a time-out is answered in time. A run calls this if its faults
+  // delay neither the clients nor the clients' daemon.
   void expect_prompt_answers() { prompt_ = true; }
 
   uint64_t replies() const { return replies_; }
@@ -104,10 +108,12 @@ class CallBook {
   void check_order(const SimCall& call, uint64_t upstream);
 
   SimNetwork& network_;
-  std::deque<SimCall> calls_;  // call id n is at index n - 1
-  std::map<uint64_t, uint64_t> mirrored_;
-  std::set<std::pair<uint64_t, int32_t>> shared_ids_;              // upstream and id
-  std::map<std::pair<uint64_t, uint64_t>, uint64_t> newest_seen_;  // by upstream and connection
+  std::deque<SimCall> calls_;              // the call with the id n is at index n - 1
+  std::map<uint64_t, uint64_t> mirrored_;  // upstream connection to client connection (0: no call)
+  std::set<std::pair<uint64_t, int32_t>> shared_ids_;  // upstream connection and sequence id
+  // The highest call id that a server has read, by upstream connection and client connection. In a
+  // run in which calls must not fail, the upstream connection counts as 0.
+  std::map<std::pair<uint64_t, uint64_t>, uint64_t> newest_seen_;
   std::vector<std::string_view> allowed_;
   bool prompt_ = false;
   uint64_t replies_ = 0;

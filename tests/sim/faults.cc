@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/sim/faults.cc: the faults of a world, and their times.
+// tests/sim/faults.cc: chooses the faults of a simulation run and their times, and injects them.
 #include "tests/sim/world.h"
 
 namespace hat::sim {

@@ -13,7 +13,7 @@ using std::chrono::milliseconds;
 
 constexpr Duration kPauseMax = milliseconds(5);
 constexpr Duration kStayMax = milliseconds(150);
-constexpr std::string_view kMark = "hostile";  // no payload of the book begins like this
+constexpr std::string_view kMark = "hostile";  // no honest client's payload begins with this text
 
 Message marked(Random& random) {
   constexpr const char* kNames[] = {"echo",          "timed",         "note", "unlisted",
@@ -35,7 +35,7 @@ void damage(Random& random, std::string& bytes) {
   }
 }
 
-// Returns one frame with several messages, in the framing of a framed client.
+// Returns one Thrift frame that contains several messages: 4 bytes of length, then the messages.
 std::string several(Random& random, const Dialect& dialect) {
   Dialect bare = dialect;
   bare.framing = Framing::kUnframed;
@@ -62,7 +62,7 @@ std::string requests(Random& random, const std::string& service, const Dialect& 
         damage(random, one);
         break;
       case 1:
-        return bytes + one.substr(0, random.below(one.size()));  // and nothing more
+        return bytes + one.substr(0, random.below(one.size()));  // the last message is cut off
       case 2:
         one = several(random, dialect);
         break;
@@ -72,7 +72,7 @@ std::string requests(Random& random, const std::string& service, const Dialect& 
       case 4:
         for (char& c : one) c = static_cast<char>(random.next());
         break;
-      case 5:  // many small calls, whose answers it may never read
+      case 5:  // many small calls; the hostile client may leave their answers unread
         message.fields[1].text = kMark;
         one.clear();
         for (int i = 0; i < 60; ++i) one += encode(dialect, message);
@@ -102,7 +102,7 @@ std::string noise(Random& random, uint64_t bytes_max) {
 
 std::string call(Random& random, const FrameHeader& header) {
   const Message message = marked(random);
-  // The frame announces this message's name, or another one.
+  // In 20 % of the frames, the frame's header names another function than the message.
   const std::string name = random.percent(80) ? message.name : marked(random).name;
   const engine::CallMeta meta{.name_bytes = static_cast<uint16_t>(name.size()),
                               .id = message.seqid};
@@ -111,7 +111,8 @@ std::string call(Random& random, const FrameHeader& header) {
   return frame(header, text_of(&meta, sizeof meta) + name + request);
 }
 
-// Returns frames, mostly of kinds that the protocol has, in any order.
+// Returns a link's hello and random frames after it, most of them of kinds that the link protocol
+// defines.
 std::string frames(Random& random, const std::string& target) {
   const char* kNodes[] = {"host-x", "host-a", "host-b"};
   const auto hello = engine::encode({.generation = random.next(),

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/sim/hostile.h: a process that sends what no client and no daemon sends: it connects to an
-// endpoint, or to a link's address, again and again.
+// tests/sim/hostile.h: a hostile process of the simulation: it connects again and again to a
+// daemon's endpoint or link address, and sends bytes that no correct client or daemon sends.
 //
-// A server recognises its messages: they are not in the call book.
+// A simulated server recognises the messages of a hostile process, because the record of all honest
+// calls (class CallBook) does not contain these messages.
 #pragma once
 
 #include <memory>
@@ -16,12 +17,13 @@ namespace hat::sim {
 class Hostile final : public StreamEvents {
  public:
   enum class Plays : uint8_t { kClient, kPeer };
-  // Targets an endpoint of `service`; for a peer, `service` is the node that listens at `target`.
+  // Attacks the address `target`. If the process plays a client, `target` is an endpoint of
+  // `service`. If it plays a peer, `target` is the link address of the node named `service`.
   Hostile(SimNetwork& network, Plays plays, Address target, std::string service,
           const std::string& name, uint64_t seed);
   ~Hostile() override;
 
-  // Opens one connection after another until `until`.
+  // Opens one connection after another until the time `until`.
   void start(TimePoint until);
 
  private:
@@ -39,18 +41,18 @@ class Hostile final : public StreamEvents {
   const std::string service_;
   Random random_;
   TimePoint until_{};
-  bool reads_ = false;  // it reads the answers
+  bool reads_ = false;  // the process reads the answers on this connection
   std::string out_;
   std::unique_ptr<Timer> next_;
   std::unique_ptr<ByteStream> stream_;
-  std::unique_ptr<ByteStream> ended_;  // one of its events may be running
+  std::unique_ptr<ByteStream> ended_;  // deleted later, because its callback may be running
 };
 
-// A server's answer to a message that is not in the book, and to those after it in its frame. The
-// server recognises oneway functions by their names.
+// A simulated server's answer to a hostile message, and to the messages after this message in the
+// same Thrift frame.
 struct AnswerToHostile {
   std::string bytes;
-  bool to_all = true;  // false: the server cannot read the rest of the frame
+  bool to_all = true;  // false if the server cannot decode the rest of the frame
 };
 AnswerToHostile answer_to_hostile(const Dialect& dialect, const Message& message,
                                   std::string_view frame);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/sim/random.h: random numbers that depend only on the seed, on every machine and library.
+// tests/sim/random.h: random numbers that depend only on the seed: they are the same on every
+// machine and with every C++ library.
 #pragma once
 
 #include <algorithm>
@@ -28,8 +29,8 @@ class Random {
     return first +
            Duration(static_cast<int64_t>(below(static_cast<uint64_t>((last - first).count()) + 1)));
   }
-  // Prefers small values: starts at `first`, and doubles the range with a probability of 60 % each
-  // time.
+  // Returns a number from `first` to `last`, and prefers small numbers: the range begins near
+  // `first`, and doubles again and again with a probability of 60 % each time.
   uint64_t log_between(uint64_t first, uint64_t last) {
     uint64_t low = first;
     while (low < last && percent(60)) low = low * 2 + 1;

@@ -13,7 +13,8 @@ constexpr Duration kThinkMax = std::chrono::milliseconds(3);
 constexpr Duration kReconnectMax = std::chrono::milliseconds(60);
 constexpr Duration kSlowMax = std::chrono::milliseconds(40);
 
-// Returns true for an ordinary call of an unlisted function: for the daemon, it may be oneway.
+// Returns true if the daemon must assume that `call` may be oneway: its type is that of an ordinary
+// call, and the manifest does not list its function.
 bool is_possible(const SimCall& call) {
   return call.type == MessageType::kCall && thrift::bare_name(call.name).starts_with("unlisted");
 }
@@ -55,7 +56,7 @@ void SimClient::fill() {
   while (calls_left_here_ != 0 && outstanding_.size() < plan_.depth) add_call();
   if (plan_.half_closes && calls_left_here_ == 0 && out_.empty() && connected_) push();
   if (!out_.empty()) push();
-  // If only oneway calls were left to send, no answer follows.
+  // If only oneway calls were left to send, no answer will call after_answer().
   if (stream_ && calls_left_here_ == 0 && outstanding_.empty() && out_.empty()) after_answer();
 }
 
@@ -67,7 +68,8 @@ void SimClient::add_call() {
   call.reply_bytes = random_.log_between(0, plan_.reply_bytes_max);
   call.seqid = random_.percent(50) ? 0 : static_cast<int32_t>(random_.next());
   call.of_liar = plan_.of_liar;
-  // Each call to a liar has its own id, so that an answer with another call's id is noticed.
+  // Each call to a hostile server has a unique sequence id, so that the daemon and the simulation
+  // can recognise an answer with another call's id.
   if (plan_.of_liar) call.seqid = static_cast<int32_t>(book_.calls().size());
   call.server_time = random_.percent(50)
                          ? Duration(0)
@@ -75,14 +77,15 @@ void SimClient::add_call() {
   if (random_.percent(plan_.oneway_percent)) {
     const bool listed = random_.percent(70);
     call.two_way = false;
-    // Go sends oneway calls as ordinary ones: only the manifest shows that they are oneway.
+    // Clients in Go send a oneway call with the type of an ordinary call. The daemon can recognise
+    // such a call as oneway only by the manifest.
     const bool ordinary = random_.percent(listed ? 50 : plan_.possible_percent);
     call.type = ordinary ? MessageType::kCall : MessageType::kOneway;
-    // A client always sends the same function in the same way.
+    // A real client sends a given function always with the same message type.
     call.name = listed ? "note" : ordinary ? "unlisted_post" : "unlisted_note";
-    // The server may answer a oneway call with an exception only if the daemon follows the
-    // connection's messages, because the daemon then drops that answer. On a connection that is
-    // carried byte for byte, the client would receive the answer and take it for another call's.
+    // The server may answer a oneway call with an exception only if the daemon reads the
+    // connection's messages, because the daemon then drops the exception. If the daemon carried the
+    // connection byte for byte, the client would take the exception for another call's answer.
     const bool followed = plan_.possible_percent == 0 && plan_.depth < plan_.calls_out_max;
     if (!listed && !ordinary && followed && random_.percent(50)) {
       call.behaviour = Behaviour::kAppException;
@@ -97,9 +100,9 @@ void SimClient::add_call() {
     }
     if (random_.percent(plan_.bad_server_percent)) {
       constexpr Behaviour kBad[] = {Behaviour::kHangUp, Behaviour::kHalfReply, Behaviour::kSilent};
-      // A server may stay silent only if the daemon answers the call after its time-out. The daemon
-      // does not do so on a connection that is carried byte for byte, nor while an earlier call
-      // that may be oneway has no answer.
+      // A server may leave a call unanswered only if the daemon answers the call after its
+      // time-out. The daemon does not answer on a connection that it carries byte for byte. It also
+      // does not answer while an earlier call that may be oneway is unanswered.
       const bool told =
           timed && !may_be_bytes() && (plan_.oneway_percent == 0 || plan_.possible_percent == 0);
       call.behaviour = kBad[random_.below(told ? 3 : 2)];
@@ -142,7 +145,7 @@ void SimClient::on_writable() { fill(); }
 
 void SimClient::on_readable() {
   constexpr uint64_t kRoomMax = 64 * 1024;
-  const bool patient = random_.percent(50);  // otherwise it reads in smaller pieces
+  const bool patient = random_.percent(50);  // false: this read takes fewer bytes
   std::vector<std::byte> space(patient ? kRoomMax : random_.log_between(1, kRoomMax));
   const IoResult result = stream_->read(space);
   switch (result.kind) {
@@ -176,8 +179,8 @@ void SimClient::take_answers() {
     }
     SimCall* expected = outstanding_.empty() ? nullptr : outstanding_.front();
     if (SimCall* failed = oneway_that(decoded.message)) {
-      // The daemon cannot know that the call is oneway, so it ends the connection after this
-      // answer.
+      // After an exception for a call that may be oneway, the daemon ends the connection, because
+      // the daemon cannot know whether the client expects an answer.
       disturbed_ = true;
       book_.on_answer(failed, decoded.message, std::string_view(in_).substr(0, decoded.bytes));
       in_.erase(0, decoded.bytes);
@@ -186,7 +189,7 @@ void SimClient::take_answers() {
     book_.on_answer(expected, decoded.message, std::string_view(in_).substr(0, decoded.bytes));
     if (expected == nullptr) return;
     if (is_possible(*expected) && !expected->failure.empty())
-      disturbed_ = true;  // the daemon ends it now
+      disturbed_ = true;  // the daemon ends the connection after this answer
     in_.erase(0, decoded.bytes);
     last_answered_ = expected->id;
     outstanding_.pop_front();
@@ -212,36 +215,38 @@ void SimClient::after_answer() {
 
 // --- Ends ---
 
-// Returns true if the connection may end now: the daemon may close one only if it cannot continue
-// it.
+// Returns true if the daemon may end the connection now. `reset` says that the connection ended
+// with an error (RST).
 bool SimClient::may_end(bool reset) const {
-  if (disturbed_ || !connected_ || plan_.of_liar) return true;  // a fault, no listener, or a liar
+  // A fault of the simulation, an endpoint without a listener, or a hostile server.
+  if (disturbed_ || !connected_ || plan_.of_liar) return true;
   if (said_end_ && in_.empty() &&
       std::ranges::all_of(outstanding_, [](auto* call) { return is_possible(*call); }))
     return true;
   if (book_.no_failures()) return false;
-  // If a mirrored connection to the server ends, the client's connection ends too, after the
-  // answers to all calls that the server may have seen.
+  // In mirror mode, the client's connection ends after its connection to the server has ended. But
+  // first, the daemon must answer all calls that the server may have seen.
   if (plan_.mirrored && !reset && in_.empty()) {
     return std::ranges::all_of(outstanding_,
                                [](auto* call) { return call->seen == 0 || is_possible(*call); });
   }
-  // The daemon cannot repair a reply that was cut. RST destroys the bytes that are on their way.
+  // The daemon ends the connection if the server broke off a reply in the middle. An RST can
+  // destroy the part of the reply that was already sent.
   const bool cut = std::ranges::any_of(outstanding_, &SimCall::reply_begun);
   return cut && (reset || !in_.empty());
 }
 
-// Returns true if the number of unanswered calls that may be oneway has reached the daemon's limit,
-// so that the daemon carries the connection byte for byte.
+// Returns true if the number of calls that may be oneway has reached the daemon's limit. From then
+// on, the daemon can carry the connection byte for byte.
 bool SimClient::may_be_bytes() const {
   const auto possible = [](const SimCall* call) { return is_possible(*call); };
   return static_cast<size_t>(std::ranges::count_if(outstanding_, possible) +
                              std::ranges::count_if(oneways_, possible)) >= plan_.calls_out_max;
 }
 
-// Returns the oneway call that `message` answers, if `message` is an exception that the daemon made
-// for a oneway call; otherwise nullptr. Answers arrive in the order of the calls. Therefore the
-// returned call is one that was sent after the last answered call.
+// Returns the oneway call that `message` answers if `message` is the daemon's own exception for a
+// oneway call; otherwise returns nullptr. Answers arrive in the order of the calls. Therefore only
+// a oneway call after the last answered call can match.
 SimCall* SimClient::oneway_that(const Message& message) const {
   const Field* text = message.find(1);
   if (message.type != MessageType::kException || text == nullptr ||
@@ -263,7 +268,7 @@ void SimClient::on_end(const std::string& how, bool reset) {
                  (outstanding_.empty() ? "" : ", first " + describe(*outstanding_.front())));
   }
   const bool seen = std::ranges::any_of(outstanding_, [](auto* call) { return call->seen != 0; });
-  if (orderly_ends_ && !reset && seen) {  // RST may destroy answers on their way
+  if (orderly_ends_ && !reset && seen) {  // an RST may have destroyed answers in flight
     book_.broken("drain: connection " + std::to_string(connection_) +
                  " ended before its calls, first " + describe(*outstanding_.front()));
   }
@@ -273,10 +278,10 @@ void SimClient::on_end(const std::string& how, bool reset) {
 void SimClient::leave(bool abort) {
   network_.say(host_.name() + (abort ? " aborts" : " closes") + " connection " +
                std::to_string(connection_));
-  // Closing with unread answers sends RST, which destroys the bytes that are on their way.
+  // A close with unread answers sends an RST, which can destroy requests in flight.
   const bool orderly = !abort && out_.empty() && outstanding_.empty();
-  // The server's own answer to a oneway call that it does not know can cause such an RST at the
-  // server.
+  // A server may answer a oneway call of an unknown function with an exception. If nobody reads
+  // this exception, the close sends an RST to the server, and later oneway calls can be lost.
   bool answered = false;
   for (SimCall* call : std::exchange(oneways_, {})) {
     call->must_arrive = orderly && !answered;

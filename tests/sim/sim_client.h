@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/sim/sim_client.h: an application of the simulation: it opens one connection after another,
-// sends its calls and compares each answer with the only right one.
+// tests/sim/sim_client.h: a simulated client application: it opens one connection after another,
+// sends calls, and compares each answer with the only correct answer.
 #pragma once
 
 #include <deque>
@@ -15,40 +15,43 @@ namespace hat::sim {
 struct ClientPlan {
   Address endpoint;
   std::string service;
-  bool mirrored = false;  // the server has one connection for each of the client's
+  bool mirrored = false;  // the service is in mirror mode
   Dialect dialect = kDialects[0];
   size_t calls = 10;  // in total
   size_t calls_per_connection = 10;
-  size_t depth = 1;           // unanswered at the same time
-  size_t calls_out_max = 40;  // the daemon's limit (max_pipelined)
+  size_t depth = 1;           // how many two-way calls may be unanswered at the same time
+  size_t calls_out_max = 40;  // the daemon's limit of unanswered calls per connection
   uint64_t request_bytes_max = 1000;
   uint64_t reply_bytes_max = 1000;
   uint32_t oneway_percent = 10;
-  uint32_t possible_percent = 50;   // of oneway calls of unlisted functions: sent as ordinary calls
-  uint32_t timed_percent = 30;      // calls of the function with a time-out
-  uint32_t bad_server_percent = 0;  // calls that the server treats badly
-  uint32_t slow_percent = 0;        // reads after which it pauses
-  bool half_closes = false;         // ends its requests before the last answers
-  bool of_liar = false;             // its server is hostile
-  uint32_t leaves_percent = 0;      // answers after which it leaves, even with calls outstanding
+  uint32_t possible_percent = 50;   // oneway calls of unlisted functions with the type of a call
+  uint32_t timed_percent = 30;      // two-way calls that are made to "timed" (it has a time-out)
+  uint32_t bad_server_percent = 0;  // calls that the server leaves without a complete reply
+  uint32_t slow_percent = 0;        // reads after which the client pauses
+  bool half_closes = false;         // shuts down its sending side before the last answers
+  bool of_liar = false;             // the server is hostile
+  uint32_t leaves_percent = 0;      // answers after which the client closes the connection
 };
 
-// An application that makes the calls of its plan.
-// Members  Most booleans are drawn before the client begins, and do not change.
+// A client application that makes the calls of its plan.
+// Members  The booleans are the state of the current connection, except `orderly_ends_`,
+//          `keeps_connection_` and `done_`, which are about the whole client.
 class SimClient final : public StreamEvents {
  public:
-  static constexpr Duration kTimeout = std::chrono::milliseconds(300);  // of the function "timed"
+  // The time-out of the function "timed".
+  static constexpr Duration kTimeout = std::chrono::milliseconds(300);
 
   SimClient(SimNetwork& network, CallBook& book, ClientPlan plan, const std::string& name,
             uint64_t seed);
 
   void start();
   bool done() const { return done_; }
-  // Allows the current connection to end: the simulation ends it, not the daemon.
+  // Allows the current connection to end at any time, because the simulation stops the daemon.
   void expect_disturbance() { disturbed_ = true; }
-  // Requires that drains are the only such ends: each call that a server has seen must be answered.
+  // Requires that a connection ends only after each call that a server has read is answered, as a
+  // drain promises.
   void expect_orderly_ends() { orderly_ends_ = true; }
-  // Keeps the last connection open when all calls are done; for a canary.
+  // Keeps the last connection open after all calls are done. This is the mistake of a canary.
   void keep_connection() { keeps_connection_ = true; }
   std::string what_it_waits_for() const;
 
@@ -78,8 +81,8 @@ class SimClient final : public StreamEvents {
   size_t calls_left_here_ = 0;
   uint64_t connection_ = 0;
   std::deque<SimCall*> outstanding_;  // two-way calls, in the order of their answers
-  std::vector<SimCall*> oneways_;     // of this connection
-  uint64_t last_answered_ = 0;        // the call's id
+  std::vector<SimCall*> oneways_;     // the oneway calls of this connection
+  uint64_t last_answered_ = 0;        // id of the two-way call that was answered last
   std::string in_;
   std::string out_;
   bool connected_ = false;
@@ -91,7 +94,7 @@ class SimClient final : public StreamEvents {
   std::unique_ptr<Timer> next_;
   std::unique_ptr<Timer> read_on_;
   std::unique_ptr<ByteStream> stream_;
-  std::unique_ptr<ByteStream> ended_;  // one of its events may be running
+  std::unique_ptr<ByteStream> ended_;  // deleted later, because its callback may be running
 };
 
 }  // namespace hat::sim

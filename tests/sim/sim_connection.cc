@@ -35,7 +35,8 @@ void SimConnection::begin(bool lost) {
   });
 }
 
-// The kernel accepts before the process does, so that the client may send at once.
+// Establishes the connection before the server's process accepts it, as a kernel does. The client
+// can send before the process has called accept().
 void SimConnection::establish(SimHost& server) {
   if (ends_[kClient].closed) return;
   ends_[kServer].host = &server;
@@ -136,14 +137,15 @@ void SimConnection::send(Side to, Item item) {
   network_.at(end.last_arrival, entity_, [self, to] { self->deliver(to); });
 }
 
-// Each item has an event; if items were lost, the last events find none.
+// Delivers the oldest item in flight to the end `to`. send() schedules one call of deliver() for
+// each item. After items were lost in flight, the last calls find no item.
 void SimConnection::deliver(Side to) {
   End& end = ends_[to];
   if (end.incoming.empty()) return;
   Item item = std::move(end.incoming.front());
   end.incoming.pop_front();
   if (item.kind == Item::Kind::kReset) return fail(to, ECONNRESET);
-  if (end.closed) {  // no process has it open: the kernel answers
+  if (end.closed) {  // no process has this end open: its kernel answers data with an RST
     if (item.kind == Item::Kind::kData) send(other(to), {Item::Kind::kReset, {}});
     return;
   }
@@ -171,7 +173,7 @@ void SimConnection::close(Side side, bool abort) {
   end.stream = nullptr;
   end.closed = true;
   if (end.error != 0) return;
-  if (!end.established) return;  // establish() handles that
+  if (!end.established) return;  // establish() will see that this end is closed
   if (abort || !end.received.empty()) {
     if (random_.percent(50)) lose_in_flight(other(side));
     send(other(side), {Item::Kind::kReset, {}});

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/sim/sim_connection.h: one simulated TCP connection: two ends and the bytes between them.
+// tests/sim/sim_connection.h: one simulated TCP connection: two ends, and the bytes in flight
+// between the two ends.
 #pragma once
 
 #include <deque>
@@ -35,8 +36,8 @@ class SimConnection : public std::enable_shared_from_this<SimConnection> {
   bool readable(Side side) const;
   bool writable(Side side) const;
   void attach(Side side, SimStream* stream) { ends_[side].stream = stream; }
-  // Accepts the connection, in an iteration of the accepting host; closes it if `on_connection`
-  // does not take it.
+  // Offers the new connection to `on_connection`, in an iteration of the accepting host. Closes the
+  // connection if `on_connection` does not accept it.
   void accept(const SimNetwork::OnConnection& on_connection);
 
   uint64_t entity() const { return entity_; }
@@ -56,9 +57,9 @@ class SimConnection : public std::enable_shared_from_this<SimConnection> {
     bool end_sent = false;
     bool end_received = false;
     int error = 0;
-    size_t unread = 0;  // bytes that it wrote and the other end has not read
+    size_t unread = 0;  // bytes that this end has written and the other end has not read
     ByteQueue received;
-    std::deque<Item> incoming;  // in flight towards this end
+    std::deque<Item> incoming;  // data and signals in flight to this end
     TimePoint last_arrival{};
   };
 

@@ -27,7 +27,7 @@ void SimDaemon::start() {
   const engine::HostFacts host{8, 8, faults_.has_value(), "none is here"};
   if (faults_) {
     engine::Faults faults = *faults_;
-    faults.seed += generation_;  // a restarted daemon has other faults
+    faults.seed += generation_;  // a restarted daemon gets different faults
     const auto open = [this, faults]() mutable -> Result<std::unique_ptr<engine::Fabric>> {
       ++faults.seed;
       return engine::make_faulty(engine::open_loop_fabric_with(random_.next()).value(), faults);
@@ -80,7 +80,8 @@ void SimDaemon::drain() {
 }
 
 void SimDaemon::leave_if_drained(uint64_t generation, TimePoint until) {
-  constexpr Duration kDrainInterval = std::chrono::milliseconds(20);  // daemon/process/daemon.cc
+  // The interval at which the real daemon checks its drain (daemon/process/daemon.cc).
+  constexpr Duration kDrainInterval = std::chrono::milliseconds(20);
   network_.after(kDrainInterval, [this, generation, until] {
     if (!running() || generation != generation_) return;
     const bool late = network_.now() >= until;

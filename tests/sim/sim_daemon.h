@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/sim/sim_daemon.h: one hatrpcd of the simulation: a worker with its listeners, which starts,
-// drains, dies and starts again.
+// tests/sim/sim_daemon.h: one simulated hatrpcd: one worker and its listeners. The simulation can
+// start, drain, kill and restart it.
 #pragma once
 
 #include <memory>
@@ -16,27 +16,28 @@ namespace hat::sim {
 
 class SimDaemon {
  public:
-  // Has RDMA lanes over the loop fabric, whose queue pairs break as `faults` says; none without
-  // `faults`.
+  // Creates a daemon that does not run yet. If `faults` has a value, the daemon has RDMA lanes over
+  // the loop fabric, with these faults injected. Otherwise it has no RDMA lanes.
   SimDaemon(SimNetwork& network, NodeConfig node, Manifest manifest,
             std::optional<engine::Faults> faults, uint64_t seed);
   ~SimDaemon() { kill(); }
 
   void start();
   void kill();
-  // Drains as on SIGTERM: leaves when nothing is in flight, or after limits.drain_timeout.
+  // Drains the daemon as SIGTERM does: it exits when no call is in flight, or after
+  // limits.drain_timeout.
   void drain();
   void freeze(Duration time) { host_.freeze(time); }
 
   bool running() const { return worker_ != nullptr; }
   bool draining() const { return draining_; }
-  // Returns how many drains lasted until limits.drain_timeout, so that calls in flight were cut.
+  // Returns how many drains reached limits.drain_timeout and so cut off calls in flight.
   uint64_t late_drains() const { return late_drains_; }
   const NodeConfig& node() const { return *node_; }
   const WorkerCounters& counters() const { return *counters_; }
   uint64_t calls_by_rdma() const { return by_rdma_before_ + calls_by_rdma_now(); }
-  // Returns the counters of this run of the daemon that are wrong for a daemon at rest; empty if
-  // none.
+  // Returns a text that lists the counters that must be 0 in an idle daemon and are not, since the
+  // daemon's last start. Returns an empty text if there are none.
   std::string not_at_rest() const;
 
  private:
@@ -52,7 +53,7 @@ class SimDaemon {
   uint64_t generation_ = 0;
   bool draining_ = false;
   uint64_t late_drains_ = 0;
-  uint64_t by_rdma_before_ = 0;  // in earlier runs of the daemon
+  uint64_t by_rdma_before_ = 0;  // calls by RDMA before the daemon's last start
   std::unique_ptr<WorkerCounters> counters_;
   std::unique_ptr<DetachedConnections> detached_;
   std::unique_ptr<MetricsRegistry> metrics_;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/sim/sim_main.cc: runs seeds of the simulation, and traces one seed for a person who wants
-// to find out why it failed.
+// tests/sim/sim_main.cc: the program sim_test: runs the simulation once per seed, and can print a
+// trace of one seed to show why it failed.
 #include <glog/logging.h>
 
 #include <chrono>
@@ -14,7 +14,8 @@
 namespace hat::sim {
 namespace {
 
-// ctest runs this many seeds; in a release build, all kSeedsOfRelease.
+// The number of seeds that ctest runs. It is kSeedsOfRelease in a release build, and less in slower
+// builds.
 constexpr uint64_t kSeeds = HAT_SIM_SEEDS;
 constexpr uint64_t kSeedsOfRelease = 1000;
 
@@ -47,8 +48,8 @@ Result<Options> parse_options(const std::vector<std::string>& arguments) {
   return options;
 }
 
-// Counts the seeds that take another path when they run again; a failure of these cannot be
-// replayed.
+// Runs each of kScenarios seeds twice, beginning with the seed `from`. Returns how many of them
+// took a different path in the second run: a failure of such a seed cannot be replayed.
 uint64_t count_wanderers(uint64_t from) {
   uint64_t wanderers = 0;
   for (uint64_t seed = from; seed < from + kScenarios; ++seed) {
@@ -101,7 +102,8 @@ int run_seeds(const Options& options) {
   return failed == 0 ? 0 : 1;
 }
 
-// Runs each canary with several seeds, because one seed may give no occasion for the mistake.
+// Runs each canary with several seeds, because a run can lack the situation that its mistake needs.
+// Returns the exit status: 0 if the simulation found each canary.
 int run_canaries(bool trace) {
   constexpr uint64_t kSeedsOfACanary = 20;
   int missed = 0;
@@ -128,7 +130,8 @@ int main(int argc, char** argv) {
   if (options->action != hat::Action::kRun) return std::fputs(hat::sim::kUsage, stdout) < 0;
   google::InitGoogleLogging(argv[0]);
   FLAGS_logtostderr = true;
-  // Thousands of links break here; only a person who replays a seed wants to read about that.
+  // The daemons log each of the thousands of links that break here. Without --trace, only fatal
+  // errors are logged.
   FLAGS_minloglevel = options->trace ? google::INFO : google::FATAL;
   return options->canaries ? hat::sim::run_canaries(options->trace) : hat::sim::run_seeds(*options);
 }

@@ -1,15 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/sim/sim_network.h: a clock, its events, and streams between hosts, all derived from a seed.
+// tests/sim/sim_network.h: the simulated network: a clock, scheduled events, and TCP connections
+// between hosts. All of it follows from a random seed.
 //
-// The network may do the following to a stream, and the daemon must cope with it: split and join
-// writes; take fewer bytes than offered and return fewer than requested (the socket API promises
-// neither); hold bytes back (stall: a lost packet is sent again); return kWouldBlock if the reader
-// is slow; lose bytes in flight and break (cut: a router, a cable, a killed process); answer late
-// data with RST (in every kernel, a close with unread bytes does that); refuse or lose a connect.
-// It never reorders, changes or repeats bytes, because TCP does not.
+// The network can do this to a connection:
+//  - split and join writes;
+//  - take fewer bytes than write() offers, and return fewer bytes than read() asks for;
+//  - hold bytes back (stall), as TCP does when it sends a lost packet again;
+//  - return kWouldBlock to the writer if the reader is slow;
+//  - lose the bytes in flight and break (cut), as after the failure of a router or process;
+//  - answer data to a closed end with RST, and send RST if an end is closed with unread bytes;
+//  - refuse or lose a connect.
+// The network never reorders, changes or repeats bytes, because TCP does not.
 //
-// Time advances only from event to event. Events of the same time run in the order of their
-// entities, so that the order of unrelated calls at one moment does not matter.
+// Time advances only from event to event. Each event belongs to an entity (a host or connection).
+// Events of the same time run in the order of their entities' numbers, so that their order does not
+// depend on the order in which they were scheduled.
 #pragma once
 
 #include <deque>
@@ -32,8 +37,8 @@ class SimHost;
 struct Path {
   Duration latency_min = std::chrono::microseconds(5);
   Duration latency_max = std::chrono::microseconds(60);
-  size_t window_bytes = 128 * 1024;  // written but not yet read, in one direction
-  uint32_t split_percent = 20;       // writes that arrive in pieces, cut at awkward places
+  size_t window_bytes = 128 * 1024;  // limit of bytes written but not yet read, per direction
+  uint32_t split_percent = 20;       // writes that arrive in pieces of random sizes
   uint32_t short_percent = 10;       // reads and writes that move fewer bytes than possible
 };
 
@@ -47,11 +52,12 @@ class SimNetwork {
   TimePoint now() const { return now_; }
   void at(TimePoint when, uint64_t entity, std::function<void()> what);
   void after(Duration wait, std::function<void()> what) { at(now_ + wait, 0, std::move(what)); }
-  // Runs events until the time `until`, or until `done()` returns true after an event. Returns
-  // false if it reached `until`.
+  // Runs events until the time `until`, or until `done()` returns true after an event. Returns true
+  // if `done()` returned true, and false if the time `until` was reached.
   bool run_until(TimePoint until, const std::function<bool()>& done);
 
-  // Calls `on_connection` in an iteration of `host`, once for each connection to `address`.
+  // Makes `host` listen at `address`: for each connection to `address`, `on_connection` is called
+  // in an iteration of `host`.
   using OnConnection = std::function<void(const ListenerEvents::Accept&)>;
   void listen(const Address& address, SimHost& host, OnConnection on_connection);
   void stop_listening(const Address& address);
@@ -61,8 +67,8 @@ class SimNetwork {
   void cut(const Address& address);
   void stall(const Address& address, Duration time);
   void lose_connects(const Address& address, Duration time);
-  // Loses one segment towards the side that connected to `address`. This breaks TCP's promise, for
-  // a canary.
+  // Loses one segment to the client's end of each connection to `address`, without an error. Real
+  // TCP never does this. It is the mistake of a canary.
   void lose_one_segment(const Address& address);
 
   std::unique_ptr<ByteStream> connect(SimHost& host, const Address& to, StreamEvents& events);
@@ -71,20 +77,20 @@ class SimNetwork {
   void add_host(SimHost& host) { hosts_.push_back(&host); }
   void remove_host(SimHost& host) { std::erase(hosts_, &host); }
   void look_at_descriptors();
-  // Prints what happens, for a person who replays a seed.
+  // Makes say() print its texts to stderr, to follow the run of one seed.
   void trace() { tracing_ = true; }
   void say(const std::string& text) const;
 
   uint64_t events_run() const { return events_run_; }
-  // Returns a hash over the time and entity of every event: two runs with equal hashes took the
-  // same path.
+  // Returns a hash over the time and entity of all events so far. Two runs with equal hashes ran
+  // the same events.
   uint64_t fingerprint() const { return fingerprint_; }
   size_t connections_open(const Address& address);
 
  private:
   friend class SimConnection;
   struct ListenerState {
-    SimHost* host = nullptr;  // null: no host listens
+    SimHost* host = nullptr;  // nullptr: no host listens at this address
     OnConnection on_connection;
     Path path;
     TimePoint lost_until{};

@@ -91,7 +91,7 @@ std::unique_ptr<Timer> SimHost::timer(std::function<void()> on_time) {
 
 void SimHost::add_iteration_events(IterationEvents& events) {
   iteration_events_.push_back(&events);
-  turn_owed_ = true;  // data that set-up has queued must not wait for an event
+  turn_owed_ = true;  // flush the data that the set-up has queued, without waiting for an event
   wake();
 }
 
@@ -122,8 +122,8 @@ void SimHost::iterate() {
     if (timer->due()) ready.emplace_back(What::kTime, id);
   }
   for (const uint64_t id : descriptors_ready()) ready.emplace_back(What::kDescriptor, id);
-  // An iteration without any event would flush data that the daemon's real reactor leaves
-  // unflushed.
+  // Skip an iteration without events. The real reactor would not run it, so that the flush at its
+  // end would hide data that the daemon forgot to flush.
   if (ready.empty() && posted_.empty() && !std::exchange(turn_owed_, false)) {
     in_iteration_ = false;
     return;
@@ -138,8 +138,8 @@ void SimHost::iterate() {
   network_.look_at_descriptors();
 }
 
-// Checks again whether the event is due, because an earlier event of the iteration may have ended
-// its object or its cause.
+// Handles the event `what` of the object `id` if the event is still due. An earlier event of the
+// iteration can have deleted the object or handled the cause.
 void SimHost::dispatch(What what, uint64_t id) {
   if (what == What::kTime) {
     const auto timer = timers_.find(id);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/sim/sim_reactor.h: a host of the simulation: a reactor whose event-loop iterations are
-// events of the network.
+// tests/sim/sim_reactor.h: a simulated host: a reactor whose iterations are events of the simulated
+// network.
 //
-// Thread   One thread runs all hosts. Between two iterations of a host, other hosts run theirs.
+// Thread   One thread runs the iterations of all hosts, one at a time.
 #pragma once
 
 #include <glog/logging.h>
@@ -28,7 +28,7 @@ class SimHost final : public Reactor {
   ~SimHost() override;
 
   TimePoint now() const override { return network_.now(); }
-  // Fails, because simulated streams have no descriptors.
+  // Ends the program with an error, because simulated streams have no descriptors.
   std::unique_ptr<ByteStream> resume(std::vector<Descriptor>, StreamEvents&) override {
     LOG(FATAL) << "a simulated stream has no descriptors that another process could have kept";
   }
@@ -36,8 +36,8 @@ class SimHost final : public Reactor {
     return network_.connect(*this, to, events);
   }
   std::unique_ptr<Timer> timer(std::function<void()> on_time) override;
-  // Watches a descriptor of the loop fabric, which is the kernel's. All hosts run in one thread, so
-  // a descriptor becomes readable only in an iteration of a host.
+  // Watches `descriptor`, a real descriptor of the kernel that the loop fabric uses. It becomes
+  // readable only during an iteration of some host, because one thread runs all hosts.
   std::unique_ptr<Watch> watch(int descriptor, std::function<void()> on_readable) override;
   void stay_awake_until(TimePoint) override {}
   void add_iteration_events(IterationEvents& events) override;
@@ -45,14 +45,14 @@ class SimHost final : public Reactor {
     std::erase(iteration_events_, &events);
   }
 
-  // Schedules an iteration, because something may be ready.
+  // Schedules an iteration of this host, unless one is scheduled or running.
   void wake();
-  // Wakes this host if a descriptor that it watches is readable. The network calls this after each
-  // iteration of any host, which may have made it readable.
+  // Wakes this host if a descriptor that it watches is readable. The network calls this function
+  // after each iteration of any host, because an iteration can make descriptors readable.
   void look_at_descriptors();
-  // Stops the process for `time`, as when the kernel gives it no CPU.
+  // Delays the host's iterations for `time`, as if its process got no CPU.
   void freeze(Duration time) { frozen_until_ = std::max(frozen_until_, now() + time); }
-  // Runs `work` in an iteration.
+  // Runs `work` in this host's next iteration.
   void post(std::function<void()> work);
 
   SimNetwork& network() { return network_; }
@@ -78,7 +78,7 @@ class SimHost final : public Reactor {
   bool turn_owed_ = false;
   TimePoint turn_at_ = TimePoint::max();
   TimePoint frozen_until_{};
-  std::map<uint64_t, SimStream*> streams_;  // by id: the order must not depend on addresses
+  std::map<uint64_t, SimStream*> streams_;  // by id: pointers would order them by chance
   std::map<uint64_t, SimTimer*> timers_;
   std::map<uint64_t, SimWatch*> watches_;
   std::vector<std::function<void()>> posted_;

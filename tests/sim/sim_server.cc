@@ -22,8 +22,8 @@ class SimServer::Connection final : public StreamEvents {
 
  private:
   struct Request {
-    SimCall* call;  // null: from a hostile client
-    int32_t seqid;  // as received
+    SimCall* call;  // nullptr: the request is from a hostile client
+    int32_t seqid;  // as received from the daemon
     std::string answer_to_hostile;
   };
 
@@ -49,14 +49,14 @@ class SimServer::Connection final : public StreamEvents {
   const uint64_t id_;
   std::string in_;
   std::optional<Dialect> dialect_;
-  std::deque<Request> calls_;  // read, but not yet handled
+  std::deque<Request> calls_;  // requests that were read and are not handled yet
   bool working_ = false;
   bool silent_ = false;
   bool in_ended_ = false;
-  bool closes_ = false;  // when everything is written
+  bool closes_ = false;  // close the connection after `out_` is written
   bool closed_ = false;
   std::string out_;
-  std::string late_;  // sent before the next answer
+  std::string late_;  // a repeated reply of a hostile server, sent before the next answer
   std::unique_ptr<Timer> worked_;
   std::unique_ptr<ByteStream> stream_;
 };
@@ -104,15 +104,15 @@ void SimServer::Connection::take_messages() {
   }
 }
 
-// Detects the dialect of the next call, which on a shared connection may be another one. Returns
-// false if more bytes are needed.
+// Detects the dialect (framing and encoding) of the next call on a connection of shared mode,
+// because hostile clients use any dialect. Returns false if more bytes are needed.
 bool SimServer::Connection::detect_next() {
   if (!server_.mirrored_) dialect_ = detect(in_);
   return dialect_.has_value();
 }
 
-// Queues the answer to a hostile client's message. Returns false if no further message can be read
-// now: the bytes after this message are malformed, or have not arrived.
+// Queues the answer to a hostile client's message. Returns false if the caller must stop reading
+// messages: the connection is closed, or the next message has not arrived.
 bool SimServer::Connection::take_hostile(const Decoded& decoded) {
   if (decoded.bytes == 0) {
     close();
@@ -152,7 +152,8 @@ void SimServer::Connection::finish() {
   } else if (request.call->two_way) {
     answer(request);
   } else if (request.call->behaviour == Behaviour::kAppException) {
-    // Stock servers also answer a oneway call of a function that they do not know.
+    // A stock Thrift server answers a call of an unknown function with an exception, even if the
+    // call is oneway.
     out_ += CallBook::reply_bytes(*request.call, request.seqid);
   }
   push();
@@ -205,8 +206,8 @@ void SimServer::Connection::lie(const Request& request, const std::string& reply
       for (uint64_t count = server_.random_.between(3, 6); count != 0; --count) out_ += reply;
       return;
     case 3:
-      // The id belongs to no call: if it belonged to another call, the daemon could not notice the
-      // error.
+      // No call has this sequence id. The daemon could not detect a wrong reply that has the id of
+      // another unanswered call.
       out_ += CallBook::reply_bytes(call, request.seqid ^ 0x400000);
       return;
     case 4: {
@@ -215,7 +216,7 @@ void SimServer::Connection::lie(const Request& request, const std::string& reply
       out_ += encode(*call.dialect, other);
       return;
     }
-    default:  // the reply to a later call first
+    default:  // sends the reply to the next call first
       if (!calls_.empty() && calls_[0].call != nullptr) {
         out_ += CallBook::reply_bytes(*calls_[0].call, calls_[0].seqid);
       }
@@ -250,8 +251,8 @@ void SimServer::start() {
   running_ = true;
   network_.say("server " + to_string(address_) + " starts");
   network_.listen(address_, host_, [this](const ListenerEvents::Accept& accept) {
-    // Each connection has an id of its own, also after a restart: calls of one client may arrive in
-    // another order on different connections.
+    // Ids are never used again, not even after a restart, because the calls of one client need not
+    // keep their order across several connections.
     const uint64_t id = network_.new_entity();
     if (mirrored_) book_.upstream_is_mirrored(id);
     connections_.push_back(std::make_unique<Connection>(*this, id, accept));
@@ -274,7 +275,8 @@ void SimServer::close_where_requests_are_cut() {
   std::erase_if(connections_, [](const auto& connection) { return connection->waits_for_rest(); });
 }
 
-// Ends the connection with the next event, because one of its own events is running.
+// Removes `connection` from the list. The network deletes it in a later event, because one of the
+// connection's callbacks is running now.
 void SimServer::forget(Connection& connection) {
   const auto found = std::ranges::find_if(
       connections_, [&](const auto& owned) { return owned.get() == &connection; });

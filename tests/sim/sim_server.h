@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/sim/sim_server.h: a Thrift server of the simulation: it reads calls, one after another on
-// each connection, and handles each as the call's plan says.
+// tests/sim/sim_server.h: a simulated Thrift server: it handles one call at a time on each
+// connection, and answers each call as the call's plan (SimCall) says.
 #pragma once
 
 #include <list>
@@ -12,45 +12,46 @@
 
 namespace hat::sim {
 
-// A deliberate error, which the server makes once, so that a check can be seen to fail.
+// A canary's mistake, which the server makes once. The simulation must find it.
 enum class ServerMistake : uint8_t {
   kNone,
-  kHandlesTwice,    // as if the call had arrived twice
-  kSwapsReplies,    // answers a later call of the connection first
-  kChangesReply,    // one byte of it
-  kForgetsReply,    // never answers, although the call has no time-out
-  kAnswersAnother,  // with the sequence id of another call
-  kOverlooksOneway,
+  kHandlesTwice,     // records a request twice
+  kSwapsReplies,     // answers the next call of the connection first
+  kChangesReply,     // changes one byte of a reply
+  kForgetsReply,     // never answers a call
+  kAnswersAnother,   // answers with a wrong sequence id
+  kOverlooksOneway,  // ignores a oneway call
 };
 
-// A server that answers calls as their plans say.
-// Members  Most booleans are drawn before the server begins, and do not change.
+// A server that answers each call as the call's plan says.
+// Members  `mirrored_`, `has_hostile_clients_` and `lies_` do not change during a run.
 class SimServer {
  public:
   SimServer(SimNetwork& network, CallBook& book, Address address, bool mirrored, uint64_t seed);
   ~SimServer();
 
   void start();
-  // Ends the process: its kernel closes all that was open.
+  // Ends the server's process: the listener and all connections close.
   void kill();
-  // Closes its connections, as servers do with those that are idle for long.
+  // Closes all connections, as a server can close connections that were idle for long.
   void close_connections();
-  // Closes the connections that wait for the rest of a request, as stock servers may after a time
-  // limit.
+  // Closes the connections on which only a part of a request has arrived, as a server with a read
+  // time-out does.
   void close_where_requests_are_cut();
   void freeze(Duration time) { host_.freeze(time); }
   bool running() const { return running_; }
   const Address& address() const { return address_; }
   void make(ServerMistake mistake) { mistake_ = mistake; }
-  // Allows clients to send messages that are not in the book.
+  // Allows messages that are not in the call book, the record of all honest calls.
   void expect_hostile_clients() { has_hostile_clients_ = true; }
-  // Makes half of its answers wrong: none, several, or with another id or name.
+  // Makes the server hostile: half of its answers are missing, repeated, in the wrong order, or
+  // have another sequence id or name.
   void lie() { lies_ = true; }
 
  private:
   class Connection;
   void forget(Connection& connection);
-  // Returns true once, if the server has to make this mistake.
+  // Returns true the first time that it is called with the mistake that make() has set.
   bool errs(ServerMistake mistake);
 
   SimNetwork& network_;

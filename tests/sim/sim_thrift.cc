@@ -99,7 +99,8 @@ void write_json(Writer& to, const Message& message) {
 
 // --- Reading ---
 
-// Reads from the front. `short_` means that more bytes may help; `broken_` means that none can.
+// Reads values from the start of a text. `short_` says that the text ends too early; `broken_` says
+// that it is malformed, so that more bytes cannot help.
 class Reader {
  public:
   explicit Reader(std::string_view bytes) : all_(bytes), left_(bytes) {}
@@ -153,7 +154,8 @@ class Reader {
     take(1);
     return found;
   }
-  // Reads a text up to and including its closing quote, and undoes JSON's escapes; \u gives '?'.
+  // Reads a JSON string up to its closing quote, and returns it with its escapes decoded (`\u…` is
+  // returned as '?').
   std::string json_text() {
     std::string text;
     for (;;) {
@@ -295,7 +297,8 @@ void read_message(Encoding encoding, Reader& in, Message& message) {
   }
 }
 
-// Returns the payload of a THeader frame, given without its length. It does not undo transforms.
+// Returns the payload of the THeader frame `frame` (without its length bytes). Does not decode
+// transforms.
 std::string_view strip_header(std::string_view frame, Reader& in) {
   in.expect(in.big(2) == 0x0fff);
   in.take(6);
@@ -336,7 +339,7 @@ std::string encode(const Dialect& dialect, const Message& message) {
     frame.big(static_cast<uint32_t>(message.seqid), 4);
     frame.big(1, 2);
     frame.big(dialect.encoding == Encoding::kCompact ? 2 : 0, 1);
-    frame.big(0, 3);  // no transforms, and padding
+    frame.big(0, 3);  // no transforms (1 byte), and padding (2 bytes)
   } else {
     frame.big(body.out.size(), 4);
   }
@@ -381,7 +384,7 @@ std::optional<Dialect> detect(std::string_view bytes) {
   };
   if (const auto encoding = encoding_at(0)) return Dialect{"", Framing::kUnframed, *encoding};
   if (const auto encoding = encoding_at(4)) return Dialect{"", Framing::kFramed, *encoding};
-  if (bytes.size() < 10) return std::nullopt;  // no message of the remaining framings is that short
+  if (bytes.size() < 10) return std::nullopt;  // messages of the other framings are longer
   for (const Framing framing : {Framing::kHeader, Framing::kFramedHeader}) {
     const size_t magic = length_bytes(framing);
     const size_t protocol = magic + 10;
@@ -390,7 +393,7 @@ std::optional<Dialect> detect(std::string_view bytes) {
     const Encoding encoding = byte(protocol) == 2 ? Encoding::kCompact : Encoding::kBinary;
     return Dialect{"", framing, encoding};
   }
-  const bool framed = byte(4) == 0;  // if framed: the high byte of a name's length
+  const bool framed = byte(4) == 0;  // byte 4 of a framed message: high byte of the name's length
   return Dialect{"", framed ? Framing::kFramed : Framing::kUnframed, Encoding::kBinaryOld};
 }
 

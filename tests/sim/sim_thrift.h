@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/sim/sim_thrift.h: the messages of the simulated applications, in every framing and
-// encoding.
+// tests/sim/sim_thrift.h: encodes and decodes the Thrift messages of the simulated applications, in
+// every framing and encoding that hatrpcd supports.
 //
-// This code is independent of the daemon's reader, so that the two check each other. A message has
-// only the types of fields that the simulation needs: integers and texts.
+// This code shares nothing with the daemon's Thrift reader, so that each one reveals errors of the
+// other. Its messages have only the field types that the simulation needs: integers and texts.
 #pragma once
 
 #include <cstdint>
@@ -65,13 +65,15 @@ std::string encode(const Dialect& dialect, const Message& message);
 struct Decoded {
   enum class Kind : uint8_t { kNeedMore, kMessage, kBroken };
   Kind kind = Kind::kNeedMore;
-  size_t bytes = 0;  // of the message; if broken, of its frame, or 0 without a frame
+  size_t bytes = 0;  // size of the message; if broken: of its frame, or 0 if it has no frame
   Message message;
 };
-// Decodes the message at the front of `bytes`. Replies to old binary are in strict binary.
+// Decodes the message at the start of `bytes`. `kBinaryOld` also accepts strict binary, because
+// servers reply to old binary in strict binary.
 Decoded decode(const Dialect& dialect, std::string_view bytes);
 
-// Detects the dialect from a connection's first bytes; returns nothing if they are too few.
+// Returns the dialect of the message at the start of `bytes`, or std::nullopt if more bytes are
+// needed.
 std::optional<Dialect> detect(std::string_view bytes);
 
 }  // namespace hat::sim

@@ -10,21 +10,22 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 
 constexpr Duration kFaultsEnd = milliseconds(500);
-// The longest time that a call may take from then on, whatever happened before. A call waits at
-// most for the keep-alive, for a reconnect and for its peer, one after another.
+// The time after the last fault within which all calls must be answered. In the worst case a call
+// waits for the keep-alive to find a dead link, then for the reconnect, and then for its peer.
 constexpr Duration kAllAnswered = seconds(15);
 constexpr Duration kRest = seconds(2);
 
 Address address(const std::string& text) { return *parse_address(text); }
 
-// The ports of the services Mirror, Pool, Liar and LiarPool, in this order.
-constexpr const char* kEndpointPorts[] = {":9090", ":9091", ":9092", ":9093"};  // on host-a
-constexpr const char* kServerPorts[] = {":9001", ":9002", ":9003", ":9004"};    // on the others
+// The ports of the services Mirror, Pool, Liar and LiarPool, in this order. Endpoints are on
+// host-a, servers on host-b and host-c.
+constexpr const char* kEndpointPorts[] = {":9090", ":9091", ":9092", ":9093"};
+constexpr const char* kServerPorts[] = {":9001", ":9002", ":9003", ":9004"};
 
 std::string host_ip(size_t daemon) { return "tcp:10.0.0." + std::to_string(daemon + 1); }
 
-// Returns random hints, so that each function has a protocol of its own, or TCP, and calls of one
-// connection take different paths.
+// Returns random hints for one function. Different hints make the calls of one connection use
+// different RDMA protocols, or TCP.
 Hints some_hints(Random& random) {
   Hints hints;
   if (random.percent(20)) hints.transport = hat::Path::kTcp;
@@ -50,8 +51,8 @@ Manifest manifest(Random& random) {
         std::chrono::duration_cast<milliseconds>(SimClient::kTimeout);
     manifest.services.push_back(service);
   }
-  // No peer may call this service, and any server may offer it. So all peers are restricted, and
-  // the daemon holds each request until it is checked.
+  // No peer of the simulation may call this service. So all peers are restricted, and the daemon
+  // must check each request before it forwards the request.
   if (random.percent(30)) {
     manifest.services.push_back({.name = "Forbidden", .access = AccessRule{{"host-x"}, false}});
   }
@@ -77,8 +78,8 @@ World::World(uint64_t seed, Canary canary, bool trace)
 }
 
 void World::say_what_may_fail() {
-  // A call that passes its time-out ends its upstream connection, and so does a request that is
-  // cut.
+  // Calls can end each other's upstream connections: a call that exceeds its time-out ends its
+  // upstream connection, and so does an incomplete request.
   const auto and_by_calls = [](std::vector<std::string_view> failures) {
     failures.insert(failures.end(), {"deadline_exceeded", "too_large", "upstream_closed"});
     return failures;
@@ -92,7 +93,8 @@ void World::say_what_may_fail() {
       return book_.allow(and_by_calls({"link_lost", "peer_unreachable"}));
     case Scenario::kServers:
       book_.expect_prompt_answers();
-      // A silent server occupies shared connections, so that other calls do not get one.
+      // A server that never answers occupies the connections of shared mode. Other calls then find
+      // no free connection and fail with "overloaded".
       return book_.allow(and_by_calls({"upstream_unreachable", "overloaded"}));
     case Scenario::kRestarts:
       return book_.allow(and_by_calls({"link_lost", "peer_unreachable"}));
@@ -153,7 +155,8 @@ void World::build_daemons() {
     daemons_.push_back(
         std::make_unique<SimDaemon>(network_, node, manifest, faults, random_.next()));
   }
-  // The order is random: a daemon that starts before its peers cannot connect, and must try again.
+  // The order of the starts is random. A daemon that starts before its peers cannot connect to them
+  // at first.
   std::vector<size_t> order = {0, 1, 2};
   random_.shuffle(order);
   for (const size_t i : order) daemons_[i]->start();
@@ -177,7 +180,8 @@ void World::build_servers() {
 }
 
 void World::build_clients() {
-  // In a run without faults, or with only drains, no call may fail for a reason of its own.
+  // True if requests may be too large and calls may exceed their time-outs: not in a run without
+  // faults, or with only drains.
   const bool calls_fail = !nothing_fails() && scenario_ != Scenario::kDrains;
   for (const char* port : kEndpointPorts) {
     Path path;
@@ -190,7 +194,8 @@ void World::build_clients() {
     ClientPlan plan{.endpoint = address(host_ip(0) + (mirrored ? ":9090" : ":9091")),
                     .service = mirrored ? "Mirror" : "Pool",
                     .mirrored = mirrored};
-    // All calls on a shared upstream connection have one dialect: that of its service's server.
+    // Honest clients of a service in shared mode all use the dialect of its server, because their
+    // calls share upstream connections.
     plan.dialect = kDialects[mirrored ? random_.below(std::size(kDialects)) : 0];
     plan.calls = random_.between(5, 40);
     plan.calls_per_connection = random_.between(1, 30);
@@ -199,7 +204,7 @@ void World::build_clients() {
     plan.reply_bytes_max = random_.percent(15) ? 400'000 : 3000;
     plan.oneway_percent = random_.percent(50) ? 0 : 20;
     plan.calls_out_max = daemons_[0]->node().limits.calls_per_connection_max;
-    // A drain would wait for the replies to calls that may be two-way.
+    // A drain would wait in vain for replies to oneway calls that have the type of ordinary calls.
     if (scenario_ == Scenario::kDrains || random_.percent(50)) plan.possible_percent = 0;
     plan.slow_percent = random_.percent(20) ? 20 : 0;
     plan.half_closes = random_.percent(30);
@@ -260,7 +265,7 @@ void World::check_buffers() {
   for (const auto& daemon : daemons_) {
     if (!daemon->running()) continue;
     const auto held = static_cast<int64_t>(daemon->counters().buffered_bytes.value());
-    // Each stream buffers at most one window in each direction, and the daemon's own answers.
+    // Each stream may buffer one window in each direction, plus the daemon's own answers.
     constexpr int64_t kPerStream = 2 * engine::kStreamWindowBytes + 64 * 1024;
     constexpr int64_t kStreamsMax = 128;
     if (held < 0 || held > kPerStream * kStreamsMax) {
@@ -288,7 +293,7 @@ Verdict World::run() {
   if (!stopped()) network_.run_until(network_.now() + kRest, stop);
   if (!stopped() && scenario_ == Scenario::kHostile) {
     for (const auto& server : servers_) server->close_where_requests_are_cut();
-    // The daemon may wait for kServerEndWait for calls that may have no answer.
+    // The daemon can wait for kServerEndWait for the answers of calls that may be oneway.
     network_.run_until(network_.now() + kRest + ClientConnection::kServerEndWait, stop);
   }
   if (!stopped()) check_oneways();
@@ -347,8 +352,8 @@ void World::check_at_rest() {
   }
 }
 
-// Checks that drains cut no call (kDrains). Then drains all daemons: with nothing in flight, each
-// must end within a second.
+// Checks in the scenario kDrains that no drain cut off calls in flight. Then drains all daemons:
+// each one must exit within a second, because no call is in flight.
 void World::check_drains() {
   for (const auto& daemon : daemons_) {
     if (scenario_ == Scenario::kDrains && daemon->late_drains() != 0) {

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/sim/world.h: one run of the simulation: applications, three daemons and servers, the faults
-// that a seed chooses, and the checks at the end.
+// tests/sim/world.h: one run of the simulation: client applications, three daemons, servers, the
+// faults that the seed chooses, and the checks at the end.
 //
 //   app… ──▶ host-a ══ link ══▶ host-b ──▶ servers
 //                  ╚══ link ══▶ host-c ──▶ servers
 //
-// In the scenario kHostile, some clients of host-a, some peers of host-b and host-c, and the
-// servers of the services Liar and LiarPool are hostile. This must not affect any call of an honest
-// client to an honest server.
+// In the scenario kHostile, these are hostile: some clients of host-a, some peers of host-b and
+// host-c, and the servers of the services Liar and LiarPool. They must not affect any call of an
+// honest client to an honest server.
 #pragma once
 
 #include <memory>
@@ -21,21 +21,21 @@
 
 namespace hat::sim {
 
-// The kind of faults in a run; the run of a seed has the scenario seed % kScenarios.
+// The kind of faults in a run. Its number is the seed modulo kScenarios.
 enum class Scenario : uint8_t {
   kCalm,
   kLinks,
   kServers,
   kRestarts,
   kDrains,
-  kHostile,  // calm, except for hostile clients, peers and servers
+  kHostile,  // no faults, but hostile clients, peers and servers
   kEverything
 };
 inline constexpr uint64_t kScenarios = 7;
 inline constexpr const char* kScenarioNames[] = {"calm",   "links",   "servers",   "restarts",
                                                  "drains", "hostile", "everything"};
 
-// Deliberate errors in a calm run, each of which a check must find.
+// Deliberate mistakes in a run without other faults. The simulation must find each of them.
 enum class Canary : uint8_t {
   kNone,
   kHandledTwice,
@@ -63,11 +63,11 @@ inline constexpr CanaryName kCanaries[] = {
 };
 
 struct Verdict {
-  std::string broken;  // the first broken promise; empty: none
+  std::string broken;  // the first broken promise; empty if none was broken
   uint64_t calls = 0;
   uint64_t replies = 0;
   uint64_t exceptions = 0;
-  uint64_t by_rdma = 0;  // of the calls, those over RDMA
+  uint64_t by_rdma = 0;  // how many of `calls` used RDMA
   uint64_t events = 0;
   uint64_t fingerprint = 0;
 };

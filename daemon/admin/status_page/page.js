@@ -116,15 +116,15 @@ const MISSED = {
 };
 const ANSWERED = {
   peer_unreachable: "no link to the peer daemon; the server did not see the call",
-  link_lost: "the link broke during the call; the server may have seen it",
+  link_lost: "the link broke during the call; the server may have seen the call",
   unknown_service: "the peer daemon does not serve this service",
-  upstream_unreachable: "the server cannot be reached; it did not see the call",
-  upstream_closed: "the server closed its connection; it may have seen the call",
+  upstream_unreachable: "the server cannot be reached; the server did not see the call",
+  upstream_closed: "the server closed its connection; the server may have seen the call",
   deadline_exceeded: "timeout_ms passed; the server may have seen the call",
   too_large: "larger than limits.max_message",
   overloaded: "a limit is reached; the server did not see the call",
   permission_denied: "the manifest's allow does not permit this caller; the server did not see the call",
-  not_one_message: "the request is not one whole Thrift message (mode: shared); the server did not see it",
+  not_one_message: "the request is not one whole Thrift message (mode: shared); the server did not see the request",
   draining: "shutting down; the server did not see the call",
 };
 

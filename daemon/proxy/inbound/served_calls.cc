@@ -85,7 +85,7 @@ void ServedCalls::count(const ServedCall& call, CallOutcome outcome) const {
   counters.request_bytes.add(call.request_bytes);
   counters.response_bytes.add(call.response_bytes);
   if (outcome <= CallOutcome::kApplicationException) {
-    counters.latency.observe(worker_.reactor().now() - call.started);
+    counters.latency.add(worker_.reactor().now() - call.started);
   }
 }
 

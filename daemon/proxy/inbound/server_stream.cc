@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "daemon/proxy/opaque_failure.h"
 #include "daemon/proxy/worker.h"
 
 namespace hat {
@@ -53,7 +54,7 @@ void ServerStream::on_frame(uint32_t lane, const FrameHeader& header, Bytes payl
   stream_.add_credit(header.credit);
   switch (header.kind) {
     case FrameKind::kCall:
-      if (!move_to(lane)) return;
+      if (!move_to(lane)) return end_due(lane, header);
       on_call(lane, header, payload);
       break;
     case FrameKind::kMore:
@@ -102,9 +103,14 @@ bool ServerStream::move_to(uint32_t lane) {
   return !stream_.is_closed();
 }
 
+// Ends the call that a frame begins or continues, if its lane waits for a reply to the call.
+void ServerStream::end_due(uint32_t lane, const FrameHeader& header) {
+  if (header.replies != 0) stream_.end_due(link_.lane(lane));
+}
+
 // Resets the stream, because a frame breaks the protocol or exceeds a limit.
 void ServerStream::refuse(uint32_t lane, const FrameHeader& header) {
-  if (header.replies != 0) stream_.end_due(link_.lane(lane));
+  end_due(lane, header);
   reset();
 }
 
@@ -150,7 +156,7 @@ void ServerStream::on_request_bytes(uint32_t lane, const FrameHeader& header, By
   if (stream_.peer_has_ended() || !stream_.take(bytes.size())) return refuse(lane, header);
   ServedCall* const arriving = calls_.arriving(header.call);
   if (arriving == nullptr) {  // the call has failed here, or was answered
-    if (header.replies != 0) stream_.end_due(link_.lane(lane));
+    end_due(lane, header);
     return stream_.grant(bytes.size());
   }
   ServedCall& call = *arriving;

@@ -84,6 +84,7 @@ class ServerStream final : private UnitSink, private UpstreamUser, private Poole
 
   // Requests.
   bool move_to(uint32_t lane);
+  void end_due(uint32_t lane, const engine::FrameHeader& header);
   void refuse(uint32_t lane, const engine::FrameHeader& header);
   void on_call(uint32_t lane, const engine::FrameHeader& header, Bytes payload);
   void on_request_bytes(uint32_t lane, const engine::FrameHeader& header, Bytes bytes);

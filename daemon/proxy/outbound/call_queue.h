@@ -5,7 +5,7 @@
 // Bounds   the owner limits the number of calls (limits.max_pipelined). Calls after the first
 //          kCallsUncounted count towards limits.max_buffered.
 // Thread   the worker's.
-// Always   the calls that were sent have ascending ordinals; failed() <= size()
+// Always   the calls that were sent have ascending ordinals; failed_ <= size()
 #pragma once
 
 #include <cstddef>
@@ -28,7 +28,6 @@ class CallQueue {
 
   bool empty() const { return calls_.empty(); }
   size_t size() const { return calls_.size(); }
-  size_t failed() const { return failed_; }  // calls whose failure has not been answered yet
   Call& operator[](size_t i) { return *calls_[i]; }  // 0: the oldest call
   Call& front() { return *calls_.front(); }
   const Call& front() const { return *calls_.front(); }
@@ -61,7 +60,7 @@ class CallQueue {
 
   Worker& worker_;
   Fifo<Call*> calls_;
-  size_t failed_ = 0;
+  size_t failed_ = 0;  // calls whose failure has not been answered yet
 };
 
 }  // namespace hat

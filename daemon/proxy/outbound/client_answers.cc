@@ -244,7 +244,7 @@ void ClientConnection::finish(Call& call, CallOutcome outcome) {
   counters.request_bytes.add(call.request_bytes);
   counters.response_bytes.add(call.response_bytes);
   if (call.replies != 0 && outcome != CallOutcome::kOneway)
-    counters.latency.observe(worker_.reactor().now() - call.started);
+    counters.latency.add(worker_.reactor().now() - call.started);
   DCHECK_EQ(&call, &calls_.front());
   if (&call == current_) {  // it was answered before its request was complete
     leave_current();

@@ -20,8 +20,8 @@ using Random = std::minstd_rand;
 
 class FaultyQueuePair;
 
-// Takes the completions of the queue that it wraps (`below_`) and holds them back until they are
-// due.
+// A completion queue that takes the completions of another queue, `below_`, and returns each only
+// after a random delay.
 class FaultyCompletionQueue final : public CompletionQueue {
  public:
   FaultyCompletionQueue(std::unique_ptr<CompletionQueue> below, const Faults& faults, uint64_t seed)
@@ -55,8 +55,8 @@ class FaultyCompletionQueue final : public CompletionQueue {
   CompletionQueue& below() { return *below_; }
   void attach(FaultyQueuePair& pair);
   void detach(FaultyQueuePair& pair);
-  // A silent queue pair drops requests instead of posting them to the fabric under this one. This
-  // adds the completion of such a request.
+  // Adds the completion of a request that a silent queue pair has dropped, and that `below_`
+  // therefore does not complete.
   void tell(const Completion& completion) {
     held_.push_back({Clock::now(), completion});
     ring_at(Clock::now());
@@ -125,8 +125,9 @@ class FaultyQueuePair final : public QueuePair {
     }
   }
 
-  // Changes a completion of the queue below as this queue pair's faults demand. Returns false if
-  // poll() must not return it.
+  // Applies this queue pair's faults to a completion of the wrapped fabric: a cut changes the
+  // status of the first flushed request. Returns false if poll() must not return the completion,
+  // because the queue pair is silent.
   bool pass(Completion& completion) {
     if (completion.status == Status::kFlushed && std::exchange(was_cut_, false)) {
       completion.status = Status::kRetryExceeded;
@@ -144,7 +145,7 @@ class FaultyQueuePair final : public QueuePair {
     if (silent() && state() == QueuePairState::kConnected) {
       if (swallowed_.size() == send_entries_) return false;
       swallowed_.push_back(work);
-      swallowed_.back().segments = {};  // the caller's segments are valid only until the return
+      swallowed_.back().segments = {};  // the caller's segments are valid only until post() returns
       return true;
     }
     if (below_->post({&work, 1}) == 0) return false;

@@ -5,14 +5,14 @@
 //   delay     poll() returns completions late, but in order
 //   refusal   registering memory and creating queues or queue pairs fails now and then
 //   cut       a queue pair breaks: its oldest outstanding request fails, all later ones are flushed
-//   silence   a queue pair still takes requests, but none takes effect and nothing completes, as if
-//             the peer's kernel had died and the retries had not run out; fail() flushes them
+//   silence   a queue pair takes requests, but no request takes effect or completes, as if the
+//             peer's host had just died; fail() completes the requests as kFlushed
 //
 // The guarantees of every fabric also hold here, even with delays and failures: nothing is
 // reordered, repeated or changed, and every signaled request completes once, unless its queue pair
 // is silent.
 //
-// Thread   as for the fabric that it wraps.
+// Thread   As for the fabric to which the faults are added.
 #pragma once
 
 #include <cstdint>
@@ -24,8 +24,8 @@ namespace hat::engine {
 
 struct Faults {
   uint64_t seed = 1;
-  std::chrono::nanoseconds delay_max{};  // each completion is late by less than this
-  uint32_t refused_percent = 0;          // share of registrations and creations that fail
+  std::chrono::nanoseconds delay_max{};  // the delay of a completion is less than delay_max
+  uint32_t refused_percent = 0;          // the share of registrations and creations that fail
   // For each queue pair, the seed chooses a number n from 1 to this value. The queue pair breaks
   // after n requests (cut_within), or is silent after n requests (silent_within). 0 means never.
   uint64_t cut_within = 0;

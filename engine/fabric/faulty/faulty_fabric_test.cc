@@ -11,7 +11,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-Faults faults;  // for the fabrics that are opened next
+Faults faults;  // the faults of the fabrics that open_faulty() opens
 
 Result<std::unique_ptr<Fabric>> open_faulty() {
   HAT_TRY(auto below, open_loop_fabric());
@@ -28,7 +28,7 @@ Result<std::unique_ptr<Fabric>> open_late() {
   return open_faulty();
 }
 
-// Two sides. The constructor posts kMessages signaled sends from `a` to `b`.
+// Two connected hosts. The constructor posts kMessages signaled SENDs from `a` to `b`.
 struct Talk {
   Talk() : a(&open_faulty, {}), b(&open_without_faults, {}) {
     for (FabricSide* side : {&a, &b}) side->qp = side->make_queue_pair(side->options());

@@ -24,7 +24,8 @@ std::unexpected<Error> system_error(const char* what) {
   return fail_errno(std::string("loop fabric: ") + what, errno);
 }
 
-// Returns an abstract address (unix(7)), which disappears with its socket.
+// Returns the address of an abstract unix socket with this name. The kernel frees the name when the
+// socket is closed (unix(7)).
 std::pair<sockaddr_un, socklen_t> address_of(const std::string& name) {
   sockaddr_un address{.sun_family = AF_UNIX};
   const size_t bytes = std::min(name.size(), sizeof address.sun_path - 1);
@@ -32,8 +33,8 @@ std::pair<sockaddr_un, socklen_t> address_of(const std::string& name) {
   return {address, static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + bytes)};
 }
 
-// Returns true if the process at the other end of a connection belongs to this user. The kernel
-// recorded that process when it connected, or when it called listen().
+// Returns true if the process at the other end of the connection `fd` belongs to this user. The
+// kernel recorded the user when that process called connect() or listen().
 bool is_of_this_user(int fd) {
   ucred who{};
   socklen_t length = sizeof who;
@@ -47,14 +48,14 @@ Result<Channel> Channel::connect(const std::string& name) {
   if (fd.get() < 0) return system_error("socket");
   const auto [address, length] = address_of(name);
   if (::connect(fd.get(), reinterpret_cast<const sockaddr*>(&address), length) != 0) {
-    return system_error(
-        "the other side's process cannot be reached (is it on this host, and alive?)");
+    return system_error("cannot connect to the other daemon, which must run on this host");
   }
-  // The peer chose the name, and the process that listens there gets all memory that this side
-  // shares.
+  // Check the user, because the peer chose `name`, and the process that listens under this name
+  // gets all memory that this side shares.
   if (!is_of_this_user(fd.get())) {
     return fail(ErrorCode::kDenied,
-                "loop fabric: the other side's process is another user's; run both daemons as one");
+                "loop fabric: the other daemon belongs to another user; run both daemons as the "
+                "same user");
   }
   return Channel(std::move(fd));
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// engine/fabric/loop/channel.h: the unix socket between two connected loop queue pairs. It carries
-// descriptors, and its end shows a process that its peer has died.
+// engine/fabric/loop/channel.h: the unix socket over which two connected queue pairs of the loop
+// fabric exchange control messages and file descriptors. When a process dies, its sockets are
+// closed, which shows the other process that its peer has died.
 #pragma once
 
 #include <array>
@@ -16,17 +17,18 @@
 namespace hat::engine::loop {
 
 struct ChannelMessage {
-  // Each side sends kHello or kWelcome, then a kRegion for each of its regions, then kReady. A
-  // kRegion follows for each region that it registers later.
+  // The side that connects first sends kHello, and the other side first sends kWelcome. Each side
+  // then sends a kRegion for each of its regions, then kReady, and later a kRegion for each new
+  // region.
   enum class Kind : uint32_t { kHello = 1, kWelcome, kRegion, kReady };
   static constexpr uint32_t kVersion = 2;
 
   Kind kind{};
   uint32_t version = kVersion;
-  uint64_t nonce = 0;                  // kHello: the nonce in the receiver's address
-  uint32_t target = 0;                 // kHello: the receiver's queue pair
-  uint32_t key = 0;                    // kRegion
-  std::array<std::byte, 64> sender{};  // kHello: the sender's address
+  uint64_t nonce = 0;                  // kHello: the nonce in the receiver's QueuePairAddress
+  uint32_t target = 0;                 // kHello: the number of the receiver's queue pair
+  uint32_t key = 0;                    // kRegion: the region's key
+  std::array<std::byte, 64> sender{};  // kHello: the sender's QueuePairAddress
 };
 
 struct ReceivedMessage {
@@ -40,7 +42,8 @@ class Channel {
 
   Channel() = default;
   explicit Channel(Descriptor fd) : fd_(std::move(fd)) {}
-  // Connects to the listener with this name. Fails if its process belongs to another user.
+  // Connects to the ChannelListener with this name. Returns an error if the listener's process
+  // belongs to another user.
   static Result<Channel> connect(const std::string& name);
 
   int fd() const { return fd_.get(); }
@@ -48,22 +51,23 @@ class Channel {
   bool send(const ChannelMessage& message, std::initializer_list<int> descriptors);
   enum class Got : uint8_t { kMessage, kNothing, kEnd };
   Got receive(ReceivedMessage& into);
-  bool ended() const;  // the peer's process has closed it, or has died
+  bool ended() const;  // returns true if the peer's process has closed the channel or has died
   void close() { fd_ = Descriptor(); }
 
  private:
   Descriptor fd_;
 };
 
-// Accepts channels from processes of this user only. Its name is random, and is not a name in the
-// file system.
+// Accepts channels, but only from processes of this user. The listener has a random name in the
+// namespace of abstract unix sockets, not in the file system.
 class ChannelListener {
  public:
   static Result<ChannelListener> open();
   const std::string& name() const { return name_; }
   int fd() const { return fd_.get(); }
-  // Returns a channel that is not open if no connection waits, and std::nullopt if one waits but
-  // the process has no descriptor for it (base/accept_pause.h).
+  // Returns the channel of the next connection that waits. Returns a channel that is not open if no
+  // connection waits, and nullopt if the process has no file descriptor left for the connection
+  // (base/accept_pause.h).
   std::optional<Channel> accept();
 
  private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// engine/fabric/loop/completion_queue.cc: poll() asks each queue pair for its completions; a
-// doorbell wakes a thread that sleeps.
+// engine/fabric/loop/completion_queue.cc: the completion queues and receive queues of the loop
+// fabric. LoopCompletionQueue::poll() asks each queue pair for its completions.
 #include <algorithm>
 #include <utility>
 
@@ -30,7 +30,9 @@ void LoopCompletionQueue::arm(bool solicited_only) {
   armed_ = solicited_only ? Wake::kSolicited : Wake::kAny;
   for (LoopQueuePair* pair : receivers_) pair->set_receive_wake(armed_);
   for (LoopQueuePair* pair : senders_) pair->set_send_wake(armed_ == Wake::kAny);
-  heavy_barrier();  // either the peer that posts sees the flag, or the next poll sees the entry
+  // Ensures that the peer sees the wake flag when it posts an entry, or the next poll() sees the
+  // entry.
+  heavy_barrier();
 }
 
 void LoopCompletionQueue::take_events() {

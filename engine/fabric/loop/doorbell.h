@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// engine/fabric/loop/doorbell.h: wakes a process that sleeps. The process keeps one end, and gives
-// the other end to the processes that may ring.
+// engine/fabric/loop/doorbell.h: wakes a process that sleeps in epoll_wait() or poll(). A doorbell
+// is a pair of connected sockets. The process keeps one socket, and gives the other socket, the
+// handle, to the processes that may ring the doorbell.
 //
-// A doorbell is a pair of sockets and not an eventfd. A process that may ring could change the
-// flags of a shared eventfd, so that a write to it blocks. Only a socket has a write that does not
-// block whatever the descriptor's flags are (MSG_DONTWAIT).
+// An eventfd would not be safe: a process that shares the eventfd can change the flags of its
+// descriptor, so that a write by another process blocks. A send() with MSG_DONTWAIT on a socket
+// never blocks, whatever the flags are.
 #pragma once
 
 #include "base/descriptor.h"
@@ -17,7 +18,7 @@ class Doorbell {
   static Result<Doorbell> create();
 
   int event_fd() const { return own_.get(); }  // readable once the doorbell has been rung
-  int handle() const { return given_.get(); }  // the end for those that may ring
+  int handle() const { return given_.get(); }  // the socket for the processes that may ring
   void ring() const;
   void take();  // consumes the rings so far
 
@@ -28,8 +29,8 @@ class Doorbell {
   Descriptor given_;
 };
 
-// Rings a doorbell by the handle that another process sent. Neither blocks nor fails, whatever kind
-// of descriptor the handle really is.
+// Rings the doorbell of another process through `handle`, a descriptor that this process sent. Does
+// not block and reports no error, even if the descriptor is not the handle of a doorbell.
 void ring_by(int handle);
 
 }  // namespace hat::engine::loop

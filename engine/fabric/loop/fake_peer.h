@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// engine/fabric/loop/fake_peer.h: for tests: a peer of a loop queue pair that the test itself
-// plays, so that the test can write anything into the memory that both share.
+// engine/fabric/loop/fake_peer.h: a fake peer for a queue pair of the loop fabric, for tests. The
+// test acts as the peer, so it can write anything into the memory that the queue pair shares with
+// its peer.
 //
 //   pair.connect(FakePeer::own_address());
-//   FakePeer peer(pair.address());   // connects
-//   fabric.next_event();             // accepts it
+//   FakePeer peer(pair.address());   // connects to the queue pair
+//   fabric.next_event();             // accepts the connection of the fake peer
 //   peer.to().touching.store(1);
 #pragma once
 
@@ -23,18 +24,18 @@ namespace hat::engine::loop {
 class FakePeer {
  public:
   static constexpr size_t kMemoryBytes = 4096;
-  static constexpr uint32_t kKey = kRegionsMax + 1;  // of its memory, in row 1
+  static constexpr uint32_t kKey = kRegionsMax + 1;  // the key of memory(); row 1 of table()
 
-  // Returns an address that is smaller than all real ones, since queue pair numbers begin at 1. So
-  // it is the fake peer that creates the shared memory.
+  // Returns the fake peer's address. It has the queue pair number 0, so it is smaller than every
+  // real address. The side with the smaller address, the fake peer, creates the shared memory.
   static QueuePairAddress own_address() {
     QueuePairAddress address{};
-    address[4] = std::byte{1};  // the length of its listener's name
+    address[4] = std::byte{1};  // the length of the name of the fake peer's listener
     return address;
   }
 
-  // Connects to the queue pair at `other`. Offers it the descriptor `doorbell` as its doorbell, or
-  // a real doorbell if `doorbell` is -1.
+  // Connects to the queue pair with the address `other`. Sends the descriptor `doorbell` as the
+  // handle of the fake peer's doorbell, or the handle of a real doorbell if `doorbell` is -1.
   explicit FakePeer(const QueuePairAddress& other, int doorbell = -1)
       : pair_(must(SharedMemory::create("fake-pair", sizeof(Pair)))),
         table_(must(SharedMemory::create("fake-table", sizeof(RegionTable)))),
@@ -68,7 +69,7 @@ class FakePeer {
   Channel& channel() { return channel_; }
   Doorbell& doorbell() { return doorbell_; }
 
-  // Writes an entry to the ring, without a check.
+  // Writes the next entry to the ring. Does not check that the entry is valid.
   void push(const EntryHead& head, std::span<const RingSegment> segments) {
     RingEntry& entry = to().entries[pushed_ % kRingEntries];
     entry.head = head;

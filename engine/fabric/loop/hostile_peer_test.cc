@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// engine/fabric/loop/hostile_peer_test.cc: a peer that breaks every rule of the shared memory
-// cannot hold up a thread for long, and gains access to nothing.
+// engine/fabric/loop/hostile_peer_test.cc: tests that a peer which breaks the rules of the shared
+// memory cannot block a thread for long, and gains no access to other memory.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <poll.h>
@@ -40,7 +40,7 @@ class HostilePeer : public testing::Test {
     const WorkRequest work{.id = 7, .opcode = Opcode::kSend, .segments = {&from, 1}};
     return side_.qp->post({&work, 1});
   }
-  // Returns the first completion, or nothing if 100 polls find none.
+  // Returns the first completion, or nullopt if 100 polls find no completion.
   std::optional<Completion> completion() {
     std::array<Completion, 1> done;
     for (int looks = 0; looks < 100; ++looks) {
@@ -157,7 +157,7 @@ TEST_F(HostilePeer, WhoRingsWithoutEndLeavesTheDoorbellToBeTaken) {
 struct EntryRow {
   std::string name;
   EntryHead head;
-  RingSegment segment;  // its address is an offset into the peer's memory
+  RingSegment segment;  // `segment.address` is an offset into the peer's memory
   Status status;
   uint64_t region_bytes = FakePeer::kMemoryBytes;  // the size that the peer's table claims
 };

@@ -28,10 +28,10 @@ Result<std::unique_ptr<Fabric>> open_loop_fabric_with(uint64_t seed) {
 namespace loop {
 namespace {
 
-// How long to wait for a peer that is stopped in the middle of a request.
+// The time to wait for a peer whose process is stopped in the middle of a request.
 constexpr auto kPatience = std::chrono::milliseconds(100);
-// How many connections from peers may wait until it is known for which queue pair they are. If one
-// more arrives, the oldest is closed.
+// The maximum number of connections from peers that no queue pair has accepted yet. If another
+// connection arrives, the oldest connection is closed.
 constexpr size_t kWaitingMax = 256;
 
 std::unexpected<Error> failed(const char* what) {
@@ -83,7 +83,8 @@ void LoopFabric::watch_end(int fd) {
   epoll_ctl(epoll_.get(), EPOLL_CTL_MOD, fd, &event);
 }
 
-// Abstract unix sockets reach the processes of one kernel and one network namespace.
+// Returns the boot id of the kernel and the number of the network namespace, because abstract unix
+// sockets connect only processes of one kernel and one network namespace.
 std::string LoopFabric::reach() const {
   std::string boot;
   std::getline(std::ifstream("/proc/sys/kernel/random/boot_id"), boot);
@@ -150,8 +151,9 @@ Result<std::unique_ptr<MemoryRegion>> LoopFabric::register_memory(const SharedMe
                                                                   RemoteAccess access) {
   const auto free = std::ranges::find(regions_, nullptr);
   if (free == regions_.end()) {
-    return fail(ErrorCode::kExhausted,
-                "loop fabric: all of its " + std::to_string(kRegionsMax) + " regions are in use");
+    return fail(ErrorCode::kExhausted, "loop fabric: cannot register memory: all " +
+                                           std::to_string(kRegionsMax) +
+                                           " memory regions of the fabric are in use");
   }
   const auto row_index = static_cast<uint32_t>(free - regions_.begin());
   generation_ = generation_ % (kOwnKey / kRegionsMax - 1) + 1;
@@ -215,7 +217,7 @@ std::byte* LoopFabric::own(const Segment& segment) const {
   return region == own_regions_.end() ? nullptr : within(region->second->bytes(), segment);
 }
 
-// --- What happens beside the completions ---
+// --- Events, connections and deadlines ---
 
 std::optional<FabricEvent> LoopFabric::next_event() {
   work();
@@ -280,7 +282,8 @@ void LoopFabric::read_waiting() {
       const Channel::Got what = next->channel.receive(got);
       if (what == Channel::Got::kMessage && got.message.kind == ChannelMessage::Kind::kHello) {
         next->hello = std::move(got);
-        // Unwatched until a queue pair accepts it: unread control messages would wake the thread.
+        // Watch the channel again only when a queue pair accepts it, because unread control
+        // messages would wake the thread.
         epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, next->channel.fd(), nullptr);
       } else {
         done = what != Channel::Got::kNothing;

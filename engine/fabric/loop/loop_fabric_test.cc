@@ -51,7 +51,7 @@ TEST(LoopFabric, KeepsAHelloQuietlyUntilItsQueuePairConnects) {
   EXPECT_EQ(pair.late->cq->poll(arrived), 1u);
 }
 
-// While it exists, the process cannot open another descriptor.
+// Keeps the process from opening another file descriptor while this object exists.
 class NoDescriptorLeft {
  public:
   NoDescriptorLeft() {
@@ -125,7 +125,8 @@ TEST(LoopFabric, SaysWhatItDoesNotMake) {
   EXPECT_EQ(made.error().message, "loop fabric: 257 send entries; a queue pair has 1 to 256");
 }
 
-// Soft-RoCE never answers a misaligned atomic, so the suite for all fabrics cannot have this test.
+// Tests of atomics that only the loop fabric can pass: Soft-RoCE, for example, never answers a
+// misaligned atomic.
 class LoopAtomics : public FabricConformance {};
 TEST_P(LoopAtomics, AMisalignedOneIsRefusedAndTouchesNothing) {
   for (const Opcode opcode : {Opcode::kFetchAdd, Opcode::kCompareSwap}) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// engine/fabric/loop/loop_fuzz.cc: fuzzes a queue pair whose peer writes any bytes into the memory
-// that both share, and sends any control messages. Whatever the peer does, a posted request
-// completes at most once, bytes arrive only in receives and in targets of READs and atomics, and no
-// call blocks.
+// engine/fabric/loop/loop_fuzz.cc: fuzzes a queue pair of the loop fabric, whose peer writes any
+// bytes into the shared memory and sends any control messages. Checks that a posted request
+// completes at most once, that bytes arrive only in receives and in targets of READs and atomics,
+// and that no call blocks.
 #include <cstdlib>
 #include <memory>
 
@@ -13,8 +13,8 @@
 namespace hat::engine::loop {
 namespace {
 
-// The victim's memory has four parts of this size: bytes that it sends, its receives, targets of
-// READs and atomics, and bytes that it does not use. The first and the last must never change.
+// The memory of the fuzzed side has four parts of kPartBytes each: bytes to send, receives, targets
+// of READs and atomics, and unused bytes. The bytes to send and the unused bytes must never change.
 constexpr size_t kPartBytes = 4096;
 constexpr size_t kReceives = 16;
 constexpr size_t kReceiveBytes = kPartBytes / kReceives;

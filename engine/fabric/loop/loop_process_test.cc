@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// engine/fabric/loop/loop_process_test.cc: tests with two threads that sleep until the other wakes
-// them, with a process of another user, and with a process that is killed.
+// engine/fabric/loop/loop_process_test.cc: tests with two threads that wake each other, with a
+// process of another user, and with a process that is killed.
 #include <gtest/gtest.h>
 #include <poll.h>
 #include <sched.h>
@@ -25,14 +25,15 @@ using namespace std::chrono_literals;
 constexpr RemoteAccess kAll{.write = true, .read = true, .atomic = true};
 constexpr uint32_t kReceives = 64;
 
-// The facts about its peer that a side needs.
+// The information about its peer that a side needs in order to connect and to access memory.
 struct Card {
   QueuePairAddress address;
   uint64_t memory;
   uint32_t rkey;
 };
 
-// A side that connects to another one. The two exchange their cards over `socket`.
+// One of two sides that connect to each other. The constructor sends this side's Card over
+// `socket`, and receives the peer's Card.
 struct Peer {
   explicit Peer(int socket) : side(&open_loop_fabric, kAll) {
     side.qp = side.make_queue_pair(side.options());
@@ -66,12 +67,12 @@ struct Peer {
   Card other{};
 };
 
-// Answers each write from the peer with a write of its own until the peer has taken `rounds` of
-// them. Sleeps in between if `sleeps` is true.
+// Answers each WRITE from the peer with a WRITE to the peer, until the peer has taken `rounds`
+// answers. Sleeps while it waits, if `sleeps` is true; else polls.
 void echo(int socket, uint32_t rounds, bool sleeps) {
   Peer peer(socket);
   std::vector<Completion> done;
-  for (uint32_t taken = 0; taken < rounds;) {  // answers that the peer has taken
+  for (uint32_t taken = 0; taken < rounds;) {  // `taken`: the answers that the peer has taken
     peer.iterate(done);
     for (const Completion& completion : std::exchange(done, {})) {
       if (completion.status != Status::kSuccess) return;
@@ -139,9 +140,9 @@ TEST(LoopThreads, WhoSleepsIsAlwaysWoken) {
   close(ends[1]);
 }
 
-// Becomes a process of another user, opens listeners, and sends the address of a queue pair over
-// `socket`. The side with the smaller address connects. That must be the test's side, so this
-// process sends the largest of many addresses.
+// Becomes a process of another user, opens fabrics with listeners, and sends the address of a queue
+// pair over `socket`. This process sends the largest of many addresses, because the side with the
+// smaller address connects, and in this test that must be the side of the test's process.
 [[noreturn]] void listen_as_nobody(int socket) {
   constexpr uid_t kNobody = 65534;
   if (setresuid(kNobody, kNobody, kNobody) != 0) _exit(1);
@@ -159,8 +160,8 @@ TEST(LoopThreads, WhoSleepsIsAlwaysWoken) {
   _exit(0);
 }
 
-// The peer names the socket to which this side connects and sends its memory. It must not get the
-// memory to a process of another user by naming a socket of that process.
+// Tests that a peer cannot make this process share its memory with a process of another user. The
+// peer could try that, because it names the socket to which this process connects.
 TEST(LoopProcesses, NothingIsSharedWithAnotherUsersProcess) {
   if (geteuid() != 0) GTEST_SKIP() << "wants root, to be another user";
   int ends[2];
@@ -184,14 +185,16 @@ TEST(LoopProcesses, NothingIsSharedWithAnotherUsersProcess) {
     refused = connected.error().message;
   }
   EXPECT_EQ(refused,
-            "loop fabric: the other side's process is another user's; run both daemons as one");
+            "loop fabric: the other daemon belongs to another user; run both daemons as the same "
+            "user");
   close(ends[0]);
   int status = 0;
   ASSERT_EQ(waitpid(child, &status, 0), child);
   EXPECT_EQ(status, 0);
 }
 
-// Every request that the surviving process has posted completes, with success or with an error.
+// Tests that every request of the surviving process completes, with success or with an error, after
+// its peer was killed at a random moment.
 TEST(LoopProcesses, ADeathAtAnyMomentIsNoticedAndLeavesNothing) {
   constexpr int kDeaths = 200;
   std::minstd_rand random(20261121);

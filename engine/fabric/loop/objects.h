@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// engine/fabric/loop/objects.h: the objects of the loop fabric, and which of them refer to which.
+// engine/fabric/loop/objects.h: the classes of the loop fabric, and which objects refer to which
+// other objects.
 //
 //   LoopFabric                            ──▶ its regions and queue pairs
 //   LoopQueuePair                         ──▶ its completion queues and its receive queue
 //   LoopCompletionQueue, LoopReceiveQueue ──▶ the queue pairs that use them
 //
-// A region, completion queue or receive queue outlives the queue pairs that use it; the fabric
-// outlives all.
+// A region, completion queue or receive queue must outlive the queue pairs that use it. The fabric
+// must outlive all other objects.
 #pragma once
 
 #include <sys/epoll.h>
@@ -44,11 +45,11 @@ class LoopRegion final : public MemoryRegion {
  private:
   LoopFabric& fabric_;
   const std::span<std::byte> bytes_;
-  const int fd_;  // belongs to the SharedMemory
+  const int fd_;  // the descriptor of the SharedMemory, which closes it
   const uint32_t key_;
 };
 
-// A region that no other process learns of (Fabric::register_own()).
+// A region that only this process can access (Fabric::register_own()).
 class LoopOwnRegion final : public MemoryRegion {
  public:
   LoopOwnRegion(LoopFabric& fabric, std::span<std::byte> bytes, uint32_t key)
@@ -71,10 +72,11 @@ class LoopCompletionQueue final : public CompletionQueue {
   void arm(bool solicited_only) override;
   int event_fd() const override { return doorbell_.event_fd(); }
   void take_events() override;
-  int doorbell() const { return doorbell_.handle(); }  // for the peers
+  int doorbell() const { return doorbell_.handle(); }  // the handle to send to peers
 
-  // Rings the doorbell if the queue is armed for such a completion. This side's queue pairs call it
-  // when something completes here for which no peer rings.
+  // Rings this queue's doorbell if the queue is armed for all completions, or if it is armed for
+  // solicited completions and `solicited` is true. This side's queue pairs call this function for
+  // completions for which no peer rings the doorbell.
   void ring_if_armed(bool solicited = false);
   Wake armed() const { return armed_; }
   void attach_sender(LoopQueuePair& pair) { senders_.push_back(&pair); }
@@ -103,7 +105,7 @@ class LoopReceiveQueue final : public ReceiveQueue {
   void pop_front() { posted_.pop_front(); }
   void attach(LoopQueuePair& pair) { pairs_.push_back(&pair); }
   void detach(LoopQueuePair& pair) { std::erase(pairs_, &pair); }
-  void note_missing() { missing_ = true; }  // a queue pair found the queue empty
+  void note_missing() { missing_ = true; }  // records that a queue pair found the queue empty
 
  private:
   const uint32_t entries_;
@@ -112,7 +114,8 @@ class LoopReceiveQueue final : public ReceiveQueue {
   std::vector<LoopQueuePair*> pairs_;
 };
 
-// The peer of a queue pair, as this side sees it, once the two share memory.
+// The state that one side keeps about the peer of a queue pair: the channel to the peer and the
+// memory that the two sides share.
 struct Other {
   struct Memory {
     uint32_t key = 0;
@@ -120,17 +123,17 @@ struct Other {
   };
   Channel channel;
   std::unique_ptr<SharedMemory> pair;
-  Direction* out = nullptr;  // in `pair`, like `in`
-  Direction* in = nullptr;
-  std::unique_ptr<SharedMemory> table;
-  std::vector<Memory> memories = std::vector<Memory>(kRegionsMax);  // by row
-  Descriptor receives_doorbell;                                     // of the peer's recv_cq
-  Descriptor sends_doorbell;                                        // of the peer's send_cq
-  bool ready = false;                                               // the peer's regions are known
+  Direction* out = nullptr;             // points into `pair`: the direction to the peer
+  Direction* in = nullptr;              // points into `pair`: the direction from the peer
+  std::unique_ptr<SharedMemory> table;  // the peer's RegionTable
+  std::vector<Memory> memories = std::vector<Memory>(kRegionsMax);  // mapped; by row of `table`
+  Descriptor receives_doorbell;  // the handle of the doorbell of the peer's recv_cq
+  Descriptor sends_doorbell;     // the handle of the doorbell of the peer's send_cq
+  bool ready = false;            // the peer has sent kReady: all its regions are known
   std::vector<std::unique_ptr<SharedMemory>> replaced;  // a transfer may still copy from these
 
-  // Returns true if the peer's requests act on none of this side's memory and the peer copies none
-  // of it. After say_failed() the peer begins nothing new. A process that is gone does nothing.
+  // Returns true if the peer is not reading or writing this side's memory now, or if its process is
+  // gone. After say_failed() the peer begins no new access, so the result then stays true.
   bool has_let_go() const {
     return (in->touching.load() == 0 && out->gathering.load() == 0) || channel.ended();
   }
@@ -153,14 +156,16 @@ class LoopQueuePair final : public QueuePair {
   void fail() override;
   bool settled() const override;
 
-  // --- For its completion queues; `into` must not be empty ---
+  // --- Called by the completion queues; `into` must not be empty ---
   size_t complete_sends(std::span<Completion> into);
   size_t complete_receives(std::span<Completion> into);
-  void on_receive_posted();  // called if the receive queue was found empty before
+  void on_receive_posted();  // called if a queue pair had found the receive queue empty
   void set_receive_wake(Wake wake);
   void set_send_wake(bool wanted);
 
-  // --- For the fabric ---
+  // --- Called by the fabric ---
+
+  // Says when this queue pair accepts a connection: now, after connect() was called, or never.
   enum class Wants : uint8_t { kNow, kLater, kNever };
   Wants wants(const ChannelMessage& hello) const;
   Result<void> accept(Channel channel, ReceivedMessage hello);
@@ -173,20 +178,21 @@ class LoopQueuePair final : public QueuePair {
   void send_region(const LoopRegion& region);
   int channel_fd() const;
   void other_is_gone();
-  // Returns when outstanding requests fail, unless the peer connects, or has a receive, by then.
+  // Returns the time at which outstanding requests fail, unless before that time the peer connects
+  // or posts a receive, whichever the requests wait for.
   Clock::time_point deadline() const { return deadline_; }
   void check_deadline(Clock::time_point now);
 
  private:
   struct Request {
     uint64_t id = 0;
-    uint64_t ring_end = 0;  // the request is done once the peer has taken this many entries
+    uint64_t ring_end = 0;  // the request is done once the peer has taken `ring_end` entries
     uint32_t bytes = 0;
     Opcode opcode{};
     Status status = Status::kSuccess;
     bool signaled = false;
   };
-  // A request that was posted before the peer was attached.
+  // A request that was posted before attached() became true.
   struct Early {
     WorkRequest work;
     size_t segment_count = 0;
@@ -195,13 +201,13 @@ class LoopQueuePair final : public QueuePair {
   };
 
   // A ring of requests, whose length is a power of two. The requests from `head` to `started` are
-  // outstanding; those from `started` to `tail` have not begun. The entries from `freed` to `tail`
-  // are in use.
-  // check() asserts that the numbers are in this order, and that the entries in use fit.
+  // outstanding, and the requests from `started` to `tail` have not begun. The entries from `freed`
+  // to `tail` are in use. check() asserts the order freed, head, started, tail, and that the
+  // entries in use fit into the ring.
   struct SendQueue {
     std::vector<Request> requests;
     Fifo<uint64_t> signaled;   // numbers of the signaled requests from `head` to `tail`
-    std::vector<Early> early;  // the requests from `started` on, until the peer is attached
+    std::vector<Early> early;  // the requests from `started` on, until attached() becomes true
     uint64_t freed = 0;
     uint64_t head = 0;
     uint64_t started = 0;
@@ -253,18 +259,18 @@ class LoopQueuePair final : public QueuePair {
   const QueuePairOptions options_;
   QueuePairState state_ = QueuePairState::kUnconnected;
   QueuePairAddress other_address_{};
-  std::unique_ptr<Other> other_;          // null: not known yet, or gone
-  std::unique_ptr<Other> lingering_;      // a peer that is gone, but may still act on memory here
-  bool gone_ = false;                     // the peer was there, and is gone
-  uint64_t gone_taken_ = 0;               // entries that the peer had taken by then
-  Status why_failed_ = Status::kFlushed;  // for the oldest request that is not done
-  bool failed_in_taking_ = false;
-  bool broken_ = false;  // a started request has failed: no later one starts
+  std::unique_ptr<Other> other_;          // null: the peer is not known yet, or is gone
+  std::unique_ptr<Other> lingering_;      // a peer that is gone, but may still access memory here
+  bool gone_ = false;                     // the peer was known, and is gone
+  uint64_t gone_taken_ = 0;               // the entries that the peer had taken before it was gone
+  Status why_failed_ = Status::kFlushed;  // the status for the oldest request that is not done
+  bool failed_in_taking_ = false;         // an entry from the peer could not be taken
+  bool broken_ = false;                   // a request has failed, so no later request starts
   SendQueue sends_;
-  uint64_t posted_ = 0;  // entries sent to the peer
-  uint64_t taken_ = 0;   // entries taken from the peer
+  uint64_t posted_ = 0;  // the number of entries sent to the peer
+  uint64_t taken_ = 0;   // the number of entries taken from the peer
   Clock::time_point deadline_ = Clock::time_point::max();
-  uint64_t deadline_for_ = 0;  // the entry for which the peer has no receive
+  uint64_t deadline_for_ = 0;  // the number of the entry for which the peer has no receive
 };
 
 class LoopFabric final : public Fabric {
@@ -284,7 +290,7 @@ class LoopFabric final : public Fabric {
   int event_fd() const override { return epoll_.get(); }
   std::optional<FabricEvent> next_event() override;
 
-  // --- For its objects ---
+  // --- Called by the objects of the fabric ---
   const std::string& listener_name() const { return listener_.name(); }
   int table_fd() const { return table_.fd(); }
   const std::vector<LoopRegion*>& regions() const { return regions_; }  // by row; null if free
@@ -301,7 +307,7 @@ class LoopFabric final : public Fabric {
   void tell(FabricEvent event) { events_.push_back(std::move(event)); }
   // Accepts new channels, acts on control messages, and checks deadlines.
   void work();
-  // Waits until all `pairs` are settled, but at most for kPatience.
+  // Waits until settled() of all `pairs` returns true, but at most for kPatience.
   static void await_settled(std::span<LoopQueuePair* const> pairs);
   void set_alarm();
   uint64_t next_nonce();
@@ -323,14 +329,15 @@ class LoopFabric final : public Fabric {
   Descriptor epoll_;
   Descriptor alarm_;
   std::optional<std::mt19937_64> random_;
-  uint32_t generation_ = 0;  // of the last key, so that a row's next region has another key
+  uint32_t generation_ = 0;  // a part of the last key; it makes the keys of a row's regions differ
   uint32_t last_queue_pair_ = 0;
   std::vector<LoopRegion*> regions_ = std::vector<LoopRegion*>(kRegionsMax);  // by row
   uint32_t last_own_key_ = kOwnKey;
   std::unordered_map<uint32_t, LoopOwnRegion*> own_regions_;
   std::unordered_map<uint32_t, LoopQueuePair*> queue_pairs_;
   std::vector<Waiting> waiting_;  // channels whose queue pair is not known yet
-  Clock::time_point accept_again_ = Clock::time_point::max();  // max: listener_ is watched
+  // The time at which to watch listener_ again; max() if listener_ is watched now.
+  Clock::time_point accept_again_ = Clock::time_point::max();
   std::vector<FabricEvent> events_;
 };
 

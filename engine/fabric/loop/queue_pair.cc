@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// engine/fabric/loop/queue_pair.cc: the life of a queue pair: how two of them connect, fail and
-// part.
+// engine/fabric/loop/queue_pair.cc: connects two queue pairs of the loop fabric, and ends them when
+// a side fails, closes or dies.
 #include <algorithm>
 #include <bit>
 #include <cstring>
@@ -12,10 +12,11 @@ namespace hat::engine::loop {
 namespace {
 
 constexpr size_t kNameBytesMax = 40;
-// The most replaced mappings of a peer's regions that this side keeps. A peer that replaces more of
-// them is given up.
+// The maximum number of replaced mappings of a peer's regions that this side keeps. If the peer
+// replaces more regions, this side treats the peer as gone.
 constexpr size_t kReplacedMax = kRegionsMax;
-// The most control messages that this side reads from one peer before it turns to others.
+// The maximum number of control messages that one call of read_channel() reads, so that one peer
+// cannot keep the thread from its other work.
 constexpr size_t kMessagesPerRead = 2 * kRegionsMax;
 
 // The contents of a QueuePairAddress.
@@ -38,7 +39,7 @@ Result<Address> parse(const QueuePairAddress& bytes) {
 }
 
 Result<std::unique_ptr<SharedMemory>> map_as(Descriptor& fd, size_t bytes_min) {
-  HAT_TRY(SharedMemory memory, SharedMemory::map(fd.release()));
+  HAT_TRY(SharedMemory memory, SharedMemory::map(std::move(fd)));
   if (memory.bytes().size() < bytes_min)
     return fail(ErrorCode::kProtocol,
                 "loop fabric: the memory that the other side shares is too small");
@@ -165,7 +166,7 @@ void LoopQueuePair::attach() {
   fabric_.set_alarm();
   set_receive_wake(recv_cq_.armed());
   set_send_wake(send_cq_.armed() == Wake::kAny);
-  heavy_barrier();  // either the peer sees the two flags, or this side sees the peer's entries
+  heavy_barrier();  // so the peer sees the wake flags, or this side sees the peer's entries
   if (there()) recv_cq_.ring_if_armed(true);
   start_early();
   ring_own_sender();
@@ -229,8 +230,8 @@ int LoopQueuePair::channel_fd() const {
   return known == nullptr ? -1 : known->channel.fd();
 }
 
-// The peer has died or has broken the format. In the second case it may still act on this side's
-// memory.
+// Handles a peer that has died or has broken the format. A peer that has broken the format may
+// still access this side's memory.
 void LoopQueuePair::other_is_gone() {
   if (!other_) return;
   say_failed();
@@ -252,7 +253,8 @@ bool LoopQueuePair::settled() const {
 
 // --- Errors ---
 
-// From here on, the peer begins no new access to this side's memory.
+// Announces in the shared memory that this queue pair has failed. After this call, the peer begins
+// no new access to this side's memory.
 void LoopQueuePair::say_failed() {
   other_->out->sender_failed.store(1);
   other_->in->receiver_gone.store(1);
@@ -262,7 +264,8 @@ void LoopQueuePair::say_failed() {
 
 void LoopQueuePair::fail() { set_failing(Status::kFlushed); }
 
-// The oldest request that is not done completes with `why`, and all later ones are flushed.
+// Puts the queue pair into the error state. The oldest request that is not done will complete with
+// the status `why`, and all later requests as kFlushed.
 void LoopQueuePair::set_failing(Status why) {
   if (state_ == QueuePairState::kError) return;
   state_ = QueuePairState::kError;
@@ -286,7 +289,7 @@ void LoopQueuePair::check_deadline(Clock::time_point now) {
   if (now < deadline_ || state_ != QueuePairState::kConnected) return;
   deadline_ = Clock::time_point::max();
   if (!attached()) return set_failing(Status::kRetryExceeded);
-  // The peer may have found a receive meanwhile.
+  // The peer may have posted a receive meanwhile.
   if (other_->out->refused.load() != refused_at(deadline_for_, Refusal::kNoReceive)) return;
   if (taken_there() == deadline_for_) set_failing(Status::kRnrRetryExceeded);
 }

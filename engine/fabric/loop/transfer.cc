@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// engine/fabric/loop/transfer.cc: how requests are posted, carried out and completed.
+// engine/fabric/loop/transfer.cc: posts, performs and completes the requests of a queue pair of the
+// loop fabric.
 #include <algorithm>
 #include <cstring>
 #include <utility>
@@ -30,8 +31,8 @@ bool is_atomic(Opcode opcode) {
   return opcode == Opcode::kCompareSwap || opcode == Opcode::kFetchAdd;
 }
 
-// The pieces of a message that is not copied yet, in the sender's memory or in the ring. copy_to()
-// copies them into the segments of a receive, which must have space for all of them.
+// The pieces of a message that is still in the sender's memory or in the ring. copy_to() copies the
+// pieces into the segments `to` of a receive, which must have space for all pieces.
 struct Gather {
   struct Piece {
     const std::byte* data;
@@ -120,8 +121,8 @@ size_t LoopQueuePair::post(std::span<const WorkRequest> chain) {
   return taken;
 }
 
-// Rings this side's own send_cq for requests that are done at once or flushed: no peer rings for
-// those.
+// Rings the doorbell of this side's send_cq if requests are done or flushed. The peer rings this
+// doorbell only when it takes an entry, and so not for requests that are done at once.
 void LoopQueuePair::ring_own_sender() {
   if (send_cq_.armed() == Wake::kNone || sends_.head == sends_.tail) return;
   const uint64_t taken = taken_there();
@@ -131,8 +132,8 @@ void LoopQueuePair::ring_own_sender() {
   }
 }
 
-// Keeps a request until the peer is attached. Copies its segments and inlined bytes, which are
-// valid only until post() returns.
+// Keeps a request until attached() becomes true. Copies the request's segments and inlined bytes,
+// because the caller's copies are valid only until post() returns.
 void LoopQueuePair::keep(const WorkRequest& work) {
   Early& early = sends_.early.emplace_back();
   early.work = work;
@@ -164,8 +165,8 @@ void LoopQueuePair::start_early() {
   if (posted_ != before) ring_receiver(solicited);
 }
 
-// The ring always has space, since it has at least as many entries as there can be outstanding
-// requests.
+// Starts a request. The ring always has space for the request's entry, because a queue pair has at
+// most kRingEntries outstanding requests.
 void LoopQueuePair::start(const WorkRequest& work, Request& request) {
   request.status = check_local(work);
   if (request.status == Status::kSuccess) request.status = touch(work, request.bytes);
@@ -190,7 +191,8 @@ Status LoopQueuePair::check_local(const WorkRequest& work) const {
   return Status::kSuccess;
 }
 
-// Carries out the one-sided part of a request, in the peer's memory.
+// Performs the one-sided part of a request (WRITE, READ or atomic) in the peer's memory. Sets
+// `bytes` to 8 for an atomic.
 Status LoopQueuePair::touch(const WorkRequest& work, uint32_t& bytes) {
   if (work.opcode == Opcode::kSend || work.opcode == Opcode::kSendImm) return Status::kSuccess;
   if (is_atomic(work.opcode)) {
@@ -209,11 +211,12 @@ Status LoopQueuePair::touch(const WorkRequest& work, uint32_t& bytes) {
   Status status = Status::kRetryExceeded;
   if (other_->out->receiver_gone.load(std::memory_order_acquire) == 0) {
     std::byte* at = remote(work.rkey, work.remote_address, bytes, right);
-    // The peer alone says at which address its region begins, so `at` need not be aligned.
+    // The peer can claim any address as the beginning of its region, so `at` can be misaligned even
+    // if the remote address is aligned.
     if (reinterpret_cast<uintptr_t>(at) % alignment != 0) at = nullptr;
     status = at == nullptr ? Status::kRemoteAccess : Status::kSuccess;
     if (at != nullptr) do_one_sided(work, at);
-    // If the receiver has gone, it may have used the memory for something else during a READ.
+    // If the receiver has failed meanwhile, it may have reused the memory during a READ.
     if (other_->out->receiver_gone.load(std::memory_order_acquire) != 0) {
       status = Status::kRetryExceeded;
     }
@@ -238,8 +241,8 @@ void LoopQueuePair::do_one_sided(const WorkRequest& work, std::byte* remote) {
   }
 }
 
-// Returns the address at which the peer's bytes are mapped here, or nullptr if the peer does not
-// permit the access. If `right` is 0, any region of the peer will do.
+// Returns the address in this process of `bytes` bytes of the peer's region `key`, or nullptr if
+// the peer does not permit the access. If `right` is 0, the access needs no right.
 std::byte* LoopQueuePair::remote(uint32_t key, uint64_t address, uint64_t bytes, uint32_t right) {
   const uint32_t index = key % kRegionsMax;
   const RegionRow& row = other_->regions().rows[index];
@@ -251,7 +254,8 @@ std::byte* LoopQueuePair::remote(uint32_t key, uint64_t address, uint64_t bytes,
   const uint64_t offset = address - begin;
   if (offset > size || bytes > size - offset) return nullptr;
   Other::Memory& memory = other_->memories[index];
-  // The peer sent the descriptor before any side could learn the key, so it is in the channel.
+  // The peer sent the region's descriptor before any side could learn the region's key, so a
+  // descriptor that was not read yet is in the channel.
   if (memory.key != key && (!read_channel() || memory.key != key)) return nullptr;
   const auto mapped = memory.memory->bytes();
   if (offset > mapped.size() || bytes > mapped.size() - offset) return nullptr;
@@ -289,8 +293,8 @@ bool LoopQueuePair::there() const {
   return next.turn.load(std::memory_order_acquire) == turn_of(taken_);
 }
 
-// Wakes the peer's receiver if it asked for that. Called after this side has stored an entry's turn
-// or a failure.
+// Wakes the peer if it sleeps until an entry arrives. Must be called after this side has stored the
+// turn of an entry, or a failure.
 void LoopQueuePair::ring_receiver(bool solicited) {
   light_barrier();
   const Wake wake = other_->out->wakes_receiver.load(std::memory_order_relaxed);
@@ -329,8 +333,9 @@ uint64_t LoopQueuePair::taken_there() const {
   return attached() ? other_->out->taken.load(std::memory_order_acquire) : gone_taken_;
 }
 
-// Returns true if no caller waits for a completion. Then this side does not read `taken`, so that
-// the word stays in the cache of the peer's core.
+// Returns true if no completion of a send can result now: no signaled request is outstanding, no
+// request has failed, and none can fail for lack of a receive. This side then does not read
+// `taken`, so that its cache line stays with the peer's core.
 bool LoopQueuePair::nobody_asks() const {
   return state_ == QueuePairState::kConnected && sends_.signaled.empty() && !broken_ &&
          options_.rnr_retries == 7;
@@ -344,7 +349,8 @@ size_t LoopQueuePair::complete_sends(std::span<Completion> into) {
   if (sends_.head == sends_.tail || nobody_asks()) return 0;
   const uint64_t taken = taken_there();
   size_t found = 0;
-  // Signaled requests. The unsignaled requests before each of them are done with it.
+  // Completes the signaled requests. If a signaled request is done, so are all unsignaled requests
+  // before it.
   while (found < into.size() && !sends_.signaled.empty()) {
     const uint64_t index = sends_.signaled.front();
     if (!is_done(index, taken) || request(index).status != Status::kSuccess) break;
@@ -358,8 +364,8 @@ size_t LoopQueuePair::complete_sends(std::span<Completion> into) {
   return found + complete_failing(into.subspan(found), taken);
 }
 
-// Completes requests one by one: those before the first failure, the failed one, and those after
-// it, which are flushed.
+// Completes requests one by one: first the requests before the failed request, then the failed
+// request, then the later requests, which are flushed.
 size_t LoopQueuePair::complete_failing(std::span<Completion> into, uint64_t taken) {
   size_t found = 0;
   while (sends_.head != sends_.tail && found < into.size()) {
@@ -394,8 +400,8 @@ Completion LoopQueuePair::completion_of(const Request& request, Status status) c
           .queue_pair = number_};
 }
 
-// Checks whether the peer refuses the next entry: for lack of a receive, or because taking it
-// failed.
+// Checks whether the peer refuses entry number `taken`, because it has no receive or because taking
+// the entry failed.
 void LoopQueuePair::check_refusal(uint64_t taken) {
   if (!attached()) return;
   const uint64_t refused = other_->out->refused.load(std::memory_order_acquire);
@@ -413,13 +419,13 @@ size_t LoopQueuePair::complete_receives(std::span<Completion> into) {
   Direction& in = *other_->in;
   if (!there()) {
     if (in.sender_failed.load(std::memory_order_acquire) != 0) {
-      check_refusal(taken_there());  // perhaps an entry of this side made the peer fail
+      check_refusal(taken_there());  // an entry of this side may have made the peer fail
       set_failing(Status::kFlushed);
     }
     return 0;
   }
   if (in.sender_failed.load(std::memory_order_acquire) != 0) {
-    set_failing(Status::kFlushed);  // the peer's remaining requests completed as kFlushed there
+    set_failing(Status::kFlushed);  // at the peer, its remaining requests complete as kFlushed
     return 0;
   }
   const size_t found = take_entries(into);
@@ -456,7 +462,7 @@ size_t LoopQueuePair::take_entries(std::span<Completion> into) {
     break;
   }
   if (gathers && in.sender_failed.load(std::memory_order_acquire) != 0) {
-    // The sender may have used the memory for something else before it was copied.
+    // The sender has failed, so it may have reused its memory before this side copied the bytes.
     for (size_t i = *gathers; i < found; ++i) into[i].status = Status::kFlushed;
     taken_ = taken_before + *gathers;
     failed_in_taking_ = true;

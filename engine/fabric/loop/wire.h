@@ -4,23 +4,23 @@
 //
 //   S ── entries[posted++] ──▶ R        R takes them in order: entries[taken++]
 //
-// In each direction, S is the sender and R the receiver. An entry itself shows that it is complete,
-// so that R reads only one cache line to find it: its `turn` is then 1 more than the number of its
-// round through the ring. Only S writes the entries from `taken` to `taken` + kRingEntries; only R
-// writes `taken`.
+// In each direction, S is the sender and R the receiver. Only S writes the entries from `taken` to
+// `taken` + kRingEntries; only R writes `taken`. An entry is complete when its `turn` has the value
+// that turn_of() returns for the entry, so R reads only one cache line to find the next entry.
 //
-// S carries out WRITEs, READs and atomics itself, in R's memory, and keeps `touching` set
-// meanwhile. A side that revokes a right first announces that in the shared memory. It then does
-// not use its own memory for anything else before `touching` is clear (barrier.h: at least one of
-// the two sides sees what the other wrote). In the same way R keeps `gathering` set while it copies
-// the bytes that entries point to, and discards them if S has failed meanwhile.
+// S performs WRITEs, READs and atomics itself, in R's memory, and sets `touching` meanwhile. When R
+// revokes a right, R first announces this in the shared memory, and then does not reuse its memory
+// before `touching` is clear. Because of the barriers (barrier.h), S sees the announcement or R
+// sees `touching`. In the same way, R sets `gathering` while it copies bytes from S's memory, and
+// discards the copied bytes if S has failed meanwhile.
 //
-// A process that is stopped in the middle of this, or that breaks these rules, may keep its flag
-// set forever. No thread waits for it longer than 100 ms (LoopFabric::await_settled()). The memory
-// is set aside until the flag is clear or the process is gone (QueuePair::settled()).
+// A process that is stopped, or that breaks these rules, can leave `touching` or `gathering` set
+// forever. A thread of the other process waits for at most 100 ms (LoopFabric::await_settled()).
+// After that, the memory must not be reused until the flag is clear or the process that set the
+// flag is gone (QueuePair::settled()).
 //
-// Both sides are processes of one user. Even so, each side reads the other's words only once and
-// checks them, because a broken peer must not break this process.
+// The processes belong to one user, but a defective peer must not crash this process. Each side
+// therefore reads a word that the other side can write only once, and checks the value.
 #pragma once
 
 #include <atomic>
@@ -31,8 +31,8 @@
 
 namespace hat::engine::loop {
 
-inline constexpr uint32_t kRingEntries = 256;     // most outstanding requests in one direction
-inline constexpr uint32_t kInlineBytesMax = 240;  // makes an entry 4 cache lines long
+inline constexpr uint32_t kRingEntries = 256;     // the most outstanding requests in one direction
+inline constexpr uint32_t kInlineBytesMax = 240;  // with it, an entry has 4 cache lines
 
 struct RingSegment {
   uint64_t address;  // in S's address space
@@ -45,7 +45,7 @@ struct EntryHead {
   uint8_t inlined;
   uint8_t segment_count;
   uint32_t imm;
-  uint32_t bytes;  // of the whole message
+  uint32_t bytes;  // the size of the whole message
 };
 
 // A SEND, or the notification of a WRITE_WITH_IMM whose bytes S has already written.
@@ -60,21 +60,23 @@ struct alignas(64) RingEntry {
 
 static_assert(sizeof(RingEntry) == 256);
 
+// Returns RingEntry::turn of entry number `index`: 1 plus the number of complete rounds through the
+// ring before this entry.
 inline uint32_t turn_of(uint64_t index) { return static_cast<uint32_t>(index / kRingEntries) + 1; }
 
 enum class Wake : uint32_t { kNone, kAny, kSolicited };
 
-// One direction of a pair. R rarely writes `rights` and `receiver_gone`, and S reads both at each
-// request. So they are not in the cache line of `taken`, which changes at each request. R rings S's
-// doorbell when `taken` has changed.
+// One direction of a pair, from the sender S to the receiver R. S reads `rights` and
+// `receiver_gone` at each request, and R rarely writes them. They are not in the cache line of
+// `taken`, because R writes `taken` at each request.
 struct Direction {
-  alignas(64) std::atomic<uint32_t> touching;       // written by S: it acts on R's memory
-  alignas(64) std::atomic<uint32_t> sender_failed;  // written by S: its queue pair is in error
-  alignas(64) std::atomic<uint64_t> taken;          // written by R: entries taken so far
-  std::atomic<uint32_t> gathering;                  // written by R: it copies from S's memory
-  std::atomic<uint64_t> refused;  // written by R: refused_at() of the entry that it does not take
-  alignas(64) std::atomic<uint32_t> rights;      // what S may do: kMay…
-  std::atomic<uint32_t> receiver_gone;           // S may touch nothing more
+  alignas(64) std::atomic<uint32_t> touching;       // written by S: S is accessing R's memory
+  alignas(64) std::atomic<uint32_t> sender_failed;  // written by S: S's queue pair is in error
+  alignas(64) std::atomic<uint64_t> taken;          // written by R: the entries taken so far
+  std::atomic<uint32_t> gathering;                  // written by R: R is copying from S's memory
+  std::atomic<uint64_t> refused;  // written by R: refused_at() of the entry that R does not take
+  alignas(64) std::atomic<uint32_t> rights;      // written by R: what S may do (kMay…)
+  std::atomic<uint32_t> receiver_gone;           // written by R: S must not access R's memory again
   alignas(64) std::atomic<Wake> wakes_receiver;  // R sets it; S clears it and rings R's doorbell
   std::atomic<Wake> wakes_sender;                // S sets it; R clears it and rings S's doorbell
   alignas(64) RingEntry entries[kRingEntries];
@@ -87,6 +89,7 @@ struct Pair {
 static_assert(std::atomic<uint64_t>::is_always_lock_free);
 
 enum class Refusal : uint64_t { kNoReceive, kFailed };
+// Returns the value of Direction::refused if the receiver does not take entry number `index`.
 inline uint64_t refused_at(uint64_t index, Refusal why) {
   return (index + 1) * 2 + static_cast<uint64_t>(why);
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// engine/fabric/verbs/completion_queue.cc: completion and receive queues.
+// engine/fabric/verbs/completion_queue.cc: the completion queues and receive queues of an RDMA
+// device.
 #include <algorithm>
 #include <array>
 
@@ -17,7 +18,8 @@ bool is_receive(Opcode opcode) {
 void VerbsCompletionQueue::attach(VerbsQueuePair& pair) { pairs_[pair.number()] = &pair; }
 
 void VerbsCompletionQueue::detach(VerbsQueuePair& pair) {
-  if (!pairs_.contains(pair.number())) return;  // second call: one queue serves both directions
+  // A queue pair that uses this queue for both directions calls detach() twice.
+  if (!pairs_.contains(pair.number())) return;
   std::array<Completion, 16> some;
   for (size_t count = some.size(); count == some.size();) {
     count = poll_device(some);
@@ -80,8 +82,7 @@ size_t VerbsReceiveQueue::post(std::span<const ReceiveRequest> requests) {
   return posted;
 }
 
-// Posts up to 16 receives as one chain, which costs one doorbell of the device. Returns how many it
-// posted.
+// Posts up to 16 receives in one call of the device. Returns the number of posted receives.
 size_t VerbsReceiveQueue::post_some(std::span<const ReceiveRequest> requests) {
   constexpr size_t kChainMax = 16;
   std::array<std::array<ibv_sge, kSegmentsMax>, kChainMax> segments;

@@ -38,8 +38,8 @@ const char* type_text(uint32_t type) {
   }
 }
 
-// Returns true if an address handle can be made of the entry. An entry of the table may be
-// unusable, for example because it belongs to another container.
+// Returns true if the device can make an address handle from `entry`, an entry of the GID table. It
+// cannot if, for example, the GID belongs to another container.
 bool proves_usable(ibv_context& context, uint8_t port, const ibv_gid_entry& entry) {
   const Owned<ibv_pd, ibv_dealloc_pd> domain(ibv_alloc_pd(&context));
   if (!domain) return false;
@@ -106,7 +106,7 @@ Result<void> choose_port(Device& device, uint8_t wanted) {
     ibv_port_attr found{};
     if (ibv_query_port(device.context.get(), port, &found) != 0) continue;
     if (found.state != IBV_PORT_ACTIVE) continue;
-    constexpr int kAtomicsOut = 16;  // a higher limit gains nothing
+    constexpr int kAtomicsOut = 16;  // a higher limit would not make transfers faster
     device.atomics_out = static_cast<uint8_t>(
         std::min({kAtomicsOut, attributes.max_qp_rd_atom, attributes.max_qp_init_rd_atom}));
     device.port = port;
@@ -125,9 +125,8 @@ Result<Device> open_one(ibv_device* found, const VerbsOptions& options) {
   device.name = ibv_get_device_name(found);
   device.context.reset(ibv_open_device(found));
   if (!device.context) {
-    return fail(ErrorCode::kNotFound, device.name +
-                                          ": it cannot be opened: " + std::strerror(errno) +
-                                          "; may this user open /dev/infiniband/uverbs*?");
+    return fail(ErrorCode::kDenied, device.name + ": it cannot be opened: " + std::strerror(errno) +
+                                        "; may this user open /dev/infiniband/uverbs*?");
   }
   HAT_TRY_VOID(choose_port(device, options.port));
   device.why =
@@ -188,6 +187,7 @@ std::vector<DeviceReport> probe_devices(const VerbsOptions& options) {
     report.device = ibv_get_device_name(devices.get()[i]);
     const bool meant = options.device.empty() || options.device == report.device;
     const auto device = verbs::open_one(devices.get()[i], meant ? options : VerbsOptions{});
+    report.opens = device || device.error().code != ErrorCode::kDenied;
     report.usable = device.has_value();
     report.detail = device ? device->describe() : device.error().message;
     if (!device) continue;

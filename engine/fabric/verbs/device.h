@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// engine/fabric/verbs/device.h: an opened device, its port, and the address at which peers reach
-// it.
+// engine/fabric/verbs/device.h: an opened RDMA device, the port to use, and the port's address.
 #pragma once
 
 #include <infiniband/verbs.h>
@@ -18,7 +17,7 @@ struct Device {
   std::string name;
   uint8_t port = 0;
   ibv_port_attr port_attributes{};
-  uint8_t atomics_out = 1;  // most outstanding READs and atomics of one queue pair
+  uint8_t atomics_out = 1;  // the most outstanding READs and atomics of one queue pair
   int gid_index = 0;
   ibv_gid gid{};
   std::string why;  // why this device, this port and this GID were chosen
@@ -28,7 +27,7 @@ struct Device {
   bool by_gid() const { return port_attributes.link_layer == IBV_LINK_LAYER_ETHERNET; }
 };
 
-// Returns the IBV_ACCESS_* bits for `access`. The owner may always write.
+// Returns the IBV_ACCESS_* bits for `access`, and always IBV_ACCESS_LOCAL_WRITE.
 unsigned access_flags(RemoteAccess access);
 
 Result<Device> open_device(const VerbsOptions& options);

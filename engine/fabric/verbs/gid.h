@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// engine/fabric/verbs/gid.h: ranks the entries of a RoCE port's GID table. The verbs fabric chooses
-// by this rank, and `hatctl doctor` applies it to tables that it reads from /sys.
+// engine/fabric/verbs/gid.h: ranks the entries of a RoCE port's table of GIDs (addresses). The
+// verbs fabric chooses a GID by this rank, and `hatctl doctor` checks this choice.
 //
 // Source   UCX's uct_ib_device_select_gid.
 #pragma once

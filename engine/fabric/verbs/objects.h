@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// engine/fabric/verbs/objects.h: the objects of the verbs fabric, each of which owns an ibv_
-// object.
+// engine/fabric/verbs/objects.h: the classes of the verbs fabric. Each object owns one or two
+// objects of libibverbs (ibv_…).
 //
-// A completion shows by its wr_id to which request or receive it belongs, even if it failed. The
-// wr_id of a request has kSendBit, the life of its queue pair (since the device uses numbers of
-// queue pairs again) and the request's index in its queue pair's ring. The wr_id of a receive is
-// its index among the receive queue's entries.
+// The wr_id of a completion identifies its request or receive, even if the request failed:
+//   request   kSendBit, the life of the queue pair, and the request's index in the queue pair's
+//             ring. The life is a number that no other queue pair of this process has, whereas the
+//             device reuses the numbers of queue pairs
+//   receive   the index of the receive among the receive queue's entries
 #pragma once
 
 #include <unordered_map>
@@ -49,8 +50,8 @@ class VerbsCompletionQueue final : public CompletionQueue {
 
   const Owned<ibv_comp_channel, ibv_destroy_comp_channel> channel_;
   const Owned<ibv_cq, ibv_destroy_cq> queue_;
-  std::unordered_map<uint32_t, VerbsQueuePair*> pairs_;  // by number
-  std::vector<Completion> kept_;                         // polled by detach(), for the next poll()
+  std::unordered_map<uint32_t, VerbsQueuePair*> pairs_;  // by QueuePair::number()
+  std::vector<Completion> kept_;  // the completions that detach() polled; poll() returns them
 };
 
 class VerbsReceiveQueue final : public ReceiveQueue {
@@ -59,7 +60,7 @@ class VerbsReceiveQueue final : public ReceiveQueue {
   size_t post(std::span<const ReceiveRequest> requests) override;
 
   ibv_srq* get() const { return queue_.get(); }
-  // Frees the entry and returns the id of its receive.
+  // Frees an entry of the queue, and returns the id of the receive that was posted in the entry.
   uint64_t take(uint64_t entry);
 
  private:
@@ -84,8 +85,8 @@ class VerbsQueuePair final : public QueuePair {
   size_t post(std::span<const WorkRequest> chain) override;
   void fail() override;
 
-  // Translates a completion of the device, for its completion queues. Returns false if the caller
-  // of poll() must not get the completion.
+  // Translates `from`, a completion of the device, to `into`. Returns false if poll() must not
+  // return the completion.
   bool translate(const ibv_wc& from, Completion& into);
 
  private:
@@ -106,7 +107,7 @@ class VerbsQueuePair final : public QueuePair {
   VerbsCompletionQueue& recv_cq_;
   VerbsReceiveQueue& srq_;
   const uint32_t first_sequence_;
-  const uint64_t life_;  // bits 32 to 62
+  const uint64_t life_;  // a unique number in bits 32 to 62, for the wr_id of requests
   QueuePairState state_ = QueuePairState::kUnconnected;
   std::vector<Request> requests_;  // a ring; the requests from head_ to tail_ are outstanding
   uint64_t head_ = 0;

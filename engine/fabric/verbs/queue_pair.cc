@@ -40,8 +40,8 @@ uint8_t timeout_code(std::chrono::nanoseconds wait) {
   return static_cast<uint8_t>(std::clamp<int>(static_cast<int>(std::bit_width(units - 1)), 1, 31));
 }
 
-// Returns the code of the shortest RNR timer that is at least `wait`. The table is the InfiniBand
-// specification's (1.3, table 45); code 0 is the longest time.
+// Returns the code of the shortest RNR timer that is at least `wait`. kMicroseconds is table 45 of
+// the InfiniBand specification 1.3; code 0 is the longest time.
 uint8_t rnr_code(std::chrono::nanoseconds wait) {
   constexpr std::array<int64_t, 32> kMicroseconds{
       655360, 10,    20,    30,    40,    60,     80,     120,    160,    240,   320,
@@ -99,7 +99,7 @@ Status from_verbs(ibv_wc_status status) {
   }
 }
 
-std::atomic<uint64_t> lives = 0;  // queue pairs created in this process so far
+std::atomic<uint64_t> lives = 0;  // the number of queue pairs created in this process so far
 
 uint32_t random_sequence() { return std::random_device()() & 0xffffff; }  // 24 bits
 
@@ -170,7 +170,7 @@ VerbsQueuePair::VerbsQueuePair(const Device& device, ibv_qp* pair, const QueuePa
 }
 
 VerbsQueuePair::~VerbsQueuePair() {
-  fail();  // from here on the queue pair consumes no receive
+  fail();  // after this call, the queue pair consumes no receive
   send_cq_.detach(*this);
   recv_cq_.detach(*this);
 }
@@ -282,7 +282,7 @@ size_t VerbsQueuePair::post(std::span<const WorkRequest> chain) {
   return posted;
 }
 
-// Posts up to 16 requests by one call of the device. Returns how many the device took.
+// Posts up to 16 requests in one call of the device. Returns how many requests the device took.
 size_t VerbsQueuePair::post_some(std::span<const WorkRequest> chain) {
   std::array<Posted, 16> posted;
   size_t count = 0;
@@ -299,7 +299,7 @@ size_t VerbsQueuePair::post_some(std::span<const WorkRequest> chain) {
   if (ibv_post_send(pair_.get(), &posted[0].work, &refused) != 0) {
     size_t taken = 0;
     while (taken < count && &posted[taken].work != refused) ++taken;
-    // If the device names no request that it refused, the device is gone.
+    // A device that fails without naming the request that it refused is gone.
     if (taken == count) state_ = QueuePairState::kError;
     count = taken;
   }
@@ -322,8 +322,7 @@ bool VerbsQueuePair::translate(const ibv_wc& from, Completion& into) {
   const uint64_t index = from.wr_id & 0xffffffff;
   const bool ours = (from.wr_id & ~uint64_t{0xffffffff}) == (life_ | kSendBit);
   if (!ours || index >= requests_.size() || head_ == tail_) return false;
-  // All requests before it are done too: the device keeps the entries of unsignaled requests until
-  // a later request completes.
+  // Frees the entries up to the completed request: the unsignaled requests before it are done too.
   while (head_ % requests_.size() != index) ++head_;
   const Request& request = requests_[index];
   ++head_;

@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "base/quantities.h"
 #include "base/system_error.h"
 #include "engine/fabric/verbs/objects.h"
 
@@ -19,10 +20,8 @@ std::unexpected<Error> failed(const Device& device, const std::string& what, int
   return fail_errno(device.name + ": " + what, error);
 }
 
-std::string megabytes(uint64_t bytes) { return std::to_string(bytes >> 20) + " MiB"; }
-
-// Returns the likely reason for a failed registration, and its remedy: the limit on locked memory,
-// or a lack of memory keys.
+// Returns text for the error of a failed memory registration: the likely reason (the limit on
+// locked memory, or a lack of memory keys) and what to do.
 std::string why_not_registered(size_t bytes) {
   rlimit limit{};
   getrlimit(RLIMIT_MEMLOCK, &limit);
@@ -30,8 +29,8 @@ std::string why_not_registered(size_t bytes) {
     return "; the device may be out of memory keys: run 'rdma resource show' to see which programs "
            "hold them";
   }
-  return "; this process may lock at most " + megabytes(limit.rlim_cur) + ", and this region has " +
-         megabytes(bytes) + ": raise LimitMEMLOCK (systemd) or `ulimit -l`";
+  return "; this process may lock at most " + size_text(limit.rlim_cur) + ", and this region has " +
+         size_text(bytes) + ": raise LimitMEMLOCK (systemd) or `ulimit -l`";
 }
 
 Atomicity from_verbs(ibv_atomic_cap capability) {
@@ -58,7 +57,8 @@ class DeviceFabric final : public VerbsFabric {
   FabricLimits limits() const override {
     ibv_device_attr attributes{};
     ibv_query_device(device_.context.get(), &attributes);
-    constexpr uint32_t kInlineOfAll = 64;  // libibverbs has no query for a device's own limit
+    // A size that every device supports: libibverbs has no query for the limit of a device.
+    constexpr uint32_t kInlineOfAll = 64;
     return {.inline_bytes_max = kInlineOfAll,
             .send_entries_max = static_cast<uint32_t>(attributes.max_qp_wr),
             .receive_entries_max = static_cast<uint32_t>(attributes.max_srq_wr),
@@ -118,7 +118,7 @@ class DeviceFabric final : public VerbsFabric {
     ibv_mr* region = ibv_reg_mr(domain_.get(), bytes.data(), bytes.size(), access_flags(access));
     if (region == nullptr) {
       const int error = errno;
-      auto refusal = failed(device_, megabytes(bytes.size()) + " cannot be registered", error);
+      auto refusal = failed(device_, size_text(bytes.size()) + " cannot be registered", error);
       refusal.error().message += why_not_registered(bytes.size());
       return refusal;
     }
@@ -162,7 +162,7 @@ std::optional<FabricEvent> DeviceFabric::next_event() {
     const bool elsewhere = of_a_port && event.element.port_num != device_.port;
     FabricEvent told{.detail = device_.name + ": " + ibv_event_type_str(event.event_type)};
     if (kind == FabricEvent::Kind::kQueuePairError) told.queue_pair = event.element.qp->qp_num;
-    ibv_ack_async_event(&event);  // destroying the event's object waits for this
+    ibv_ack_async_event(&event);  // without this call, ibv_destroy_qp() would block
     if (!kind || elsewhere) continue;
     told.kind = *kind;
     return told;

@@ -4,10 +4,10 @@
 //
 // A queue pair is addressed by LID on InfiniBand and by GID on RoCE. On a RoCE port, the fabric
 // ranks the entries of the GID table: RoCE v2 over IPv4, then RoCE v2 over IPv6, then RoCE v1, and
-// never link-local addresses. It uses the first entry of which an address handle can be made.
-// describe() returns which entry that is, and why.
+// never link-local addresses. The fabric uses the first entry of which an address handle can be
+// made. describe() names the chosen entry and the reason.
 //
-// Errors   sentences that say what to do, such as which limit to raise or how to list the devices.
+// Errors   Sentences that say what to do, such as which limit to raise or how to list the devices.
 // Source   ibv_create_ah(3), ibv_modify_qp(3); the ranking and its proof are UCX's
 //          (uct_ib_device_select_gid).
 #pragma once
@@ -38,14 +38,15 @@ Result<std::unique_ptr<VerbsFabric>> open_verbs_fabric(const VerbsOptions& optio
 // use and why, or why it can use none.
 struct DeviceReport {
   std::string device;
+  bool opens = true;  // false: this process may not open it
   bool usable = false;
   std::string detail;         // a sentence: the choice and the reason, or the error
-  uint8_t port = 0;           // this and the following: only if usable
+  uint8_t port = 0;           // `port`, `gid_index` and `packet_bytes` are set only if `usable`
   int gid_index = -1;         // -1: the port is reached by LID
-  uint32_t packet_bytes = 0;  // most payload of a packet: the port's active MTU
+  uint32_t packet_bytes = 0;  // the maximum payload of a packet: the port's active MTU
 };
-// Returns a report on each device, in the order in which the fabric tries them. The fabric uses the
-// first usable device that `options` permit. Leaves no device open.
+// Returns a report on each device, in the order in which the fabric tries the devices. The fabric
+// uses the first usable device that `options` permit. Closes all devices before it returns.
 std::vector<DeviceReport> probe_devices(const VerbsOptions& options = {});
 
 }  // namespace hat::engine

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/e2e/cpp/cases.cc: checks that calls and their answers arrive whole and in order.
+// tests/e2e/cpp/cases.cc: the test cases of the C++ client: they check that calls and answers
+// arrive complete and in order.
 #include "tests/e2e/cpp/cases.h"
 
 #include <thrift/TApplicationException.h>

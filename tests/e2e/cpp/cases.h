@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/e2e/cpp/cases.h: lists what a client checks; the same cases as in the other languages.
+// tests/e2e/cpp/cases.h: the test cases of the C++ client. The clients in other languages have the
+// same cases.
 #pragma once
 
 #include <thrift/transport/TTransport.h>
@@ -14,7 +15,8 @@
 
 namespace probe_peer {
 
-// An open client, and the combination that it was made from.
+// A connected client of the test service, and the combination (address, transport, protocol) that
+// it was made from.
 struct Session {
   const Combination& combination;
   ClientStack stack;
@@ -33,8 +35,8 @@ struct Case {
   std::function<void(Session&)> run;  // throws if the result is not as expected
 };
 
-// Returns the cases that this combination can run: HTTP has one request at a time, so no
-// pipelining.
+// Returns the cases that `combination` can run. HTTP carries one request at a time, so cases with
+// several calls in flight are left out for HTTP.
 std::vector<Case> cases_for(const Combination& combination);
 
 }  // namespace probe_peer

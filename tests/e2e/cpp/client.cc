@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/e2e/cpp/client.cc: runs each test case over each combination of
-// transport and protocol, and prints which cases succeed.
+// tests/e2e/cpp/client.cc: runs each test case over each combination of transport and protocol, and
+// prints which cases pass.
 
 #include <algorithm>
 #include <csignal>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/e2e/cpp/combination.cc: reads combinations from the command line.
+// tests/e2e/cpp/combination.cc: parses combinations of address, transport and protocol from the
+// command line.
 #include "tests/e2e/cpp/combination.h"
 
 #include <algorithm>

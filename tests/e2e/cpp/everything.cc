@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/e2e/cpp/everything.cc: fills each field of Everything, as every language does.
+// tests/e2e/cpp/everything.cc: two values of the struct Everything (probe.thrift). The clients in
+// other languages use the same values.
 #include "tests/e2e/cpp/everything.h"
 
 #include <limits>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/e2e/cpp/everything.h: fills each field of Everything, or leaves each at zero.
+// tests/e2e/cpp/everything.h: two values of the struct Everything (probe.thrift): one has all
+// fields set, and one has all fields empty or zero.
 #pragma once
 
 #include "probe_types.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/e2e/cpp/handler.cc: answers the calls that need more than one line.
+// tests/e2e/cpp/handler.cc: the longer functions of the test service's handler.
 #include "tests/e2e/cpp/handler.h"
 
 #include <chrono>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/e2e/cpp/handler.h: answers the calls of probe.thrift.
+// tests/e2e/cpp/handler.h: the handler of the test service (probe.thrift).
 #pragma once
 
 #include <map>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/e2e/cpp/many_calls.cc: sends many calls on one connection before it reads their answers.
+// tests/e2e/cpp/many_calls.cc: test cases with several unanswered calls on one connection.
 #include "tests/e2e/cpp/many_calls.h"
 
 #include <thrift/async/TConcurrentClientSyncInfo.h>
@@ -72,8 +72,8 @@ void own_seqids(Session& session) {
 
 void concurrent(Session& session) {
   auto sync = std::make_shared<apache::thrift::async::TConcurrentClientSyncInfo>();
-  // The client has two protocols on one transport: TJSONProtocol cannot read and write at the same
-  // time.
+  // The client reads with one protocol object and writes with another, because a TJSONProtocol
+  // cannot read and write at the same time.
   auto reading = make_protocol_factory(session.combination)->getProtocol(session.stack.transport);
   probe::ProbeConcurrentClient client(reading, session.stack.protocol, sync);
   std::atomic<int> wrong = 0;

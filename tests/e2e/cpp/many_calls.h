@@ -1,20 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/e2e/cpp/many_calls.h: checks connections that carry more than one call at a time.
+// tests/e2e/cpp/many_calls.h: test cases with several unanswered calls on one connection.
 #pragma once
 
 #include "tests/e2e/cpp/cases.h"
 
 namespace probe_peer {
 
-// Sends 50 calls, all with sequence id 0, before it reads the first answer. Answers must arrive in
-// order.
+// Sends 50 calls with the sequence id 0 before it reads the first answer. Checks that the answers
+// arrive in the order of the calls.
 void pipelined(Session& session);
 
-// Does the same with sequence ids of its own, also negative ones: each must return with its answer.
+// Sends 50 calls with different sequence ids, some of them negative, before it reads the first
+// answer. Checks that each answer has the sequence id of its call.
 void own_seqids(Session& session);
 
-// Lets eight threads share one connection through the generated concurrent client, which matches
-// answers by sequence id and name.
+// Makes calls from several threads over one connection. Uses Thrift's generated concurrent client,
+// which matches answers to calls by sequence id.
 void concurrent(Session& session);
 
 }  // namespace probe_peer

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/e2e/cpp/server.cc: serves probe.thrift with libthrift's servers until its standard input
-// ends.
+// tests/e2e/cpp/server.cc: serves the test service (probe.thrift) with libthrift's servers until
+// standard input ends.
 #include <thrift/concurrency/ThreadFactory.h>
 #include <thrift/concurrency/ThreadManager.h>
 #include <thrift/processor/TMultiplexedProcessor.h>
@@ -96,7 +96,8 @@ Listening make_nonblocking(const Combination& combination,
   auto result = std::make_shared<server::TNonblockingServer>(processor, socket);
   const auto factory = make_protocol_factory(combination);
   result->setInputProtocolFactory(factory);
-  // THeader needs no output protocol: the one that reads a request also writes the reply.
+  // With THeader, the protocol that reads a request must also write the reply, so there is no
+  // output protocol.
   result->setOutputProtocolFactory(combination.has_header() ? nullptr : factory);
   if (combination.server == "nonblocking_pool") result->setThreadManager(make_pool());
   return {result, std::make_shared<TellPort>([socket] { return socket->getListenPort(); })};
@@ -151,7 +152,7 @@ int run(int argc, char** argv) {
   }
   char ignored[64];
   while (read(STDIN_FILENO, ignored, sizeof(ignored)) > 0) continue;
-  _exit(0);  // the serving threads do not end otherwise
+  _exit(0);  // ends the serving threads, which never return
 }
 
 }  // namespace

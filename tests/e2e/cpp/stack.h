@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/e2e/cpp/stack.h: builds stock transports and protocols on a socket.
+// tests/e2e/cpp/stack.h: makes the transports and protocols of Apache Thrift's C++ library that a
+// combination names.
 #pragma once
 
 #include <thrift/TConfiguration.h>
@@ -12,19 +13,20 @@
 
 namespace probe_peer {
 
-// Returns limits for large messages: libthrift's own frame limit is 16,384,000 bytes, less than the
-// 16 MiB that the tests carry.
+// Returns limits that allow the tests' largest messages (16 MiB). libthrift's default limit of a
+// frame is 16,384,000 bytes.
 std::shared_ptr<apache::thrift::TConfiguration> large_messages();
 
-// The layers of a client: a transport to open(), and a protocol on it (multiplexed if requested).
+// A client's transport, which is not open yet, and its protocol, which is multiplexed if the
+// combination says so.
 struct ClientStack {
   std::shared_ptr<apache::thrift::transport::TTransport> transport;
   std::shared_ptr<apache::thrift::protocol::TProtocol> protocol;
 };
 ClientStack make_client_stack(const Combination& combination);
 
-// Returns the transports of a server. `header` is not a transport of its own: its protocol brings
-// it.
+// Returns the transport factory of a server. For `header`, the factory does nothing, because
+// THeaderProtocol makes its own transport.
 std::shared_ptr<apache::thrift::transport::TTransportFactory> make_transport_factory(
     const Combination& combination);
 std::shared_ptr<apache::thrift::protocol::TProtocolFactory> make_protocol_factory(

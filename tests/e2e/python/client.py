@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# tests/e2e/python/client.py: runs the cases over each combination, and prints which pass.
+# tests/e2e/python/client.py: runs the test cases over each combination of transport and protocol, and prints which
+# pass.
 import os
 import sys
 import time
@@ -164,7 +165,7 @@ def pipelined(session):
 
 
 def own_seqids(session):
-    """Sends 50 calls with sequence ids that the test chooses; each answer must have its call's id."""
+    """Sends 50 calls with different sequence ids; each answer must have the sequence id of its call."""
     seqids = [-2**31, -1, 0, 1, 127, 128, 1 << 14, 1 << 21, 1 << 28, 2**31 - 1, 7, 7]
     seqids += [-i * 1_000_003 for i in range(len(seqids), CALLS)]
     for i, seqid in enumerate(seqids):
@@ -180,7 +181,7 @@ def own_seqids(session):
 
 
 def cases_for(combination):
-    """Returns the cases that this combination can run: HTTP allows only one request at a time."""
+    """Returns the cases that `combination` can run. Over HTTP, these have only one call in flight."""
     cases = [ping, add, echo_sizes, echo_large, produce_consume, text, everything, declared,
              undeclared, unknown_method, oneway, slow, many, reconnect]
     if combination.transport != 'http':

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-# tests/e2e/python/combination.py: parses the combinations that a probe client or server must run.
+# tests/e2e/python/combination.py: parses the command line of a test client or server into combinations of address,
+# transport and protocol.
 import argparse
 
 
 class Combination(argparse.Namespace):
-    """One --connect or --listen, and the options after it; tests/e2e/README.md lists the options."""
+    """One option --connect or --listen, and the options after it. tests/e2e/README.md lists the options."""
 
     @property
     def unix_path(self):
@@ -27,7 +28,7 @@ class Combination(argparse.Namespace):
 
 
 def read_combinations(words, first):
-    """Parses a command line of several combinations; `first` is the option with which each of them begins."""
+    """Parses a command line of several combinations. The option `first` begins each combination."""
     parser = argparse.ArgumentParser()
     parser.add_argument(first, dest='address', required=True)
     parser.add_argument('--transport', default='framed')

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tests/e2e/python/reader.py: has the generated Python code read the requests that hatrpcd's check accepts.
+"""tests/e2e/python/reader.py: lets Thrift's generated Python code read the requests that hatrpcd's check accepts.
 
-Reads records of request_check_differential --write. The stock code must read each request, to its last byte, as one
-call of the function that the check found; otherwise the exit status is 1. Prints the number of requests.
+Reads the output of `request_check_differential --write`. The generated code must read each request, up to its last
+byte, as one call of the function that the check found; otherwise the exit status is 1. Prints the number of requests.
 """
 
 import struct
@@ -12,9 +12,9 @@ from checked import Checked
 from thrift.protocol import TBinaryProtocol, TCompactProtocol, TJSONProtocol
 from thrift.transport import TTransport
 
-# The encoding of requests without a version. For these, Python's library reads the function's name as bytes and finds
-# no function of that name. It skips the arguments, and ends the connection if one of them is a string that is not
-# UTF-8.
+# The number of the old binary encoding (without a version). In this encoding, Python's library reads the function's
+# name as bytes, finds no such function, and skips the arguments. It ends the connection if a string among the
+# arguments is not UTF-8.
 OLD_BINARY = 1
 PROTOCOLS = (TBinaryProtocol.TBinaryProtocol, TBinaryProtocol.TBinaryProtocol, TCompactProtocol.TCompactProtocol,
              TJSONProtocol.TJSONProtocol)

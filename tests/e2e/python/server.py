@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# tests/e2e/python/server.py: serves probe.thrift with Thrift's Python servers until standard input ends.
+# tests/e2e/python/server.py: serves the test service (probe.thrift) with Thrift's Python servers until standard input
+# ends.
 import collections
 import os
 import sys
@@ -80,7 +81,7 @@ def make_socket(combination):
 
 
 class Announcing:
-    """A server socket; after listen(), `address` is where it listens, and `listening` is set."""
+    """A server socket. listen() sets `address`, where the socket listens, and then the event `listening`."""
 
     def __init__(self, combination):
         self.socket = make_socket(combination)

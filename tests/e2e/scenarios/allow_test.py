@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tests/e2e/scenarios/allow_test.py: a peer that may call some functions hides calls of others in its requests.
+"""tests/e2e/scenarios/allow_test.py: a peer hides a call of a forbidden function in a request that it may send.
 
-The test first sends each attack to the stock server itself, to show on which servers it works, and then through the
-daemons, where it must not work.
+The test sends each attack first to the stock server, to show that the attack works there, and then through the
+daemons, which must stop the attack.
 """
 
 import contextlib
@@ -30,7 +30,7 @@ def text(value):
 
 
 def message(function, arguments, old=False, kind=CALL):
-    """Returns a message in binary protocol, without a frame; `arguments` includes the byte that ends the struct."""
+    """Returns an unframed message in binary protocol. `arguments` must include the byte that ends the struct."""
     if old:
         return text(function) + bytes([kind]) + word(1) + arguments
     return word(0x80010000 | kind) + text(function) + word(1) + arguments
@@ -45,7 +45,7 @@ def ping():
 
 
 def hidden(who, **how):
-    """Returns the call that the peer is not allowed to make."""
+    """Returns a call of note(who), which the peer is not allowed to make."""
     return message("note", string_argument(who), **how)
 
 
@@ -54,7 +54,10 @@ def second_message(who):
 
 
 def behind_a_long_name(who):
-    """hatrpcd does not accept a name of 256 bytes. Servers accept it, answer "unknown method", and read on."""
+    """Sends a function name of 256 bytes before the hidden call.
+
+    hatrpcd rejects such a long name. Servers accept it, answer "unknown method", and read the hidden call.
+    """
     return ping() + message("x" * 256, b"\0") + hidden(who)
 
 
@@ -63,10 +66,10 @@ def in_another_encoding(who):
 
 
 def in_a_list(who):
-    """Sends Everything.numbers, a list<i32>, as a list of i64.
+    """Sends a list of i64 in the field Everything.numbers, whose type is list<i32>.
 
-    A reader that follows the type on the wire reads i64s. The generated code reads as many i32s, which is half of the
-    bytes; it takes the other half for the ends of two structs and another call.
+    The generated code ignores the element type that was sent, and reads as many i32s, which are half of the bytes. It
+    reads the other half as the ends of two structs and another call. A reader that uses the sent type reads i64s.
     """
     rest = b"\0\0" + hidden(who)
     count = -(-len(rest) // 4)
@@ -79,11 +82,11 @@ def announced_as_oneway(who):
 
 
 def in_a_union(who):
-    """Sends a Shape (a union) with two fields, a radius and a polygon.
+    """Sends a Shape (a union) with two fields, a radius and a polygon, although a union may have only one.
 
-    Java reads one field of a union, and takes the head of the second field for the union's end. To Java, the points of
-    the polygon are then fields of Everything, the end of Everything, and the end of the arguments. The length of the
-    label, 0x8001, and the label's first bytes are to Java the beginning of another call.
+    Java reads the first field, and takes the head of the second field for the union's end. Java then reads the
+    polygon's points as fields of Everything, the end of Everything, and the end of the arguments. Java reads the
+    length of the label, 0x8001, and the label's first bytes as the beginning of another call.
     """
     label = (b"\0\1" + hidden(who)[4:]).ljust(0x8001, b"a")
     first = b"\x08\0\1" + word(0x0a) + b"\x08\0\2" + word(0) + b"\x0b\0\3" + word(len(label)) + label + b"\0"
@@ -96,9 +99,9 @@ def in_a_union(who):
 def behind_a_missing_field(who):
     """Sends a Point without its required field `y`.
 
-    Java stops reading the request there, answers, and takes the next bytes for a new message. To Java, three empty
-    Points and the head of a label are a call of a function without a name, in the older encoding, and the rest of the
-    label is another call.
+    Java stops reading the request after this Point, answers, and takes the next bytes for a new message. Java reads the
+    three empty Points and the head of the label as a call (in the older encoding) of a function without a name. Java
+    reads the rest of the label as another call.
     """
     label = b"12345" + b"\1" + word(1) + b"\0" + hidden(who)
     points = b"\x08\0\1" + word(1) + b"\0" + 3 * b"\0" + b"\x0b\0\3" + word(len(label)) + label + b"\0"
@@ -118,10 +121,7 @@ def rule_for_note(text_of_manifest):
 
 
 def send(address, transport, request):
-    """Sends the request and a FIN, and reads until the other side ends the connection.
-
-    After that, the server calls no further function for this request.
-    """
+    """Sends the request and a FIN, and waits until the server ends the connection, so that all its calls are made."""
     host, _, port = address.removeprefix("tcp:").rpartition(":")
     with socket.create_connection((host, int(port)), timeout=WAIT_S) as connection:
         connection.sendall(word(len(request)) + request if transport == "framed" else request)
@@ -147,7 +147,7 @@ def calls(address, transport):
 
 
 def count_of(address, transport, who):
-    """Asks the server itself how often note(who) was called."""
+    """Returns how often note(who) was called, by asking the server directly."""
     with calls(address, transport) as server:
         return server.count(who)
 
@@ -173,7 +173,7 @@ class Allow(TlsNodes):
                         worked.add(attack)
                     send(nodes.endpoints["Probe"], transport, attack(name))
                     self.assertEqual(count_of(address, transport, name), 0, name)
-                # The daemon still passes on calls that the peer is allowed to make.
+                # The daemon must still carry the calls that the peer is allowed to make.
                 with calls(nodes.endpoints["Probe"], transport) as client:
                     self.assertEqual(client.add(1, 2), 3)
                     self.assertEqual(client.count("nobody"), 0)
@@ -186,7 +186,8 @@ class Allow(TlsNodes):
         self.assertEqual(self.check_language("cpp"), set(ATTACKS) - ON_JAVA_ALONE)
 
     def test_python(self):
-        # Python's library reads the name in such a message as bytes, and finds no function of that name.
+        # in_another_encoding() does not work on Python's library: it reads the name in a message of the old encoding as
+        # bytes, and finds no such function.
         self.assertEqual(self.check_language("python"), set(ATTACKS) - ON_JAVA_ALONE - {in_another_encoding})
 
     def test_go(self):
@@ -199,7 +200,8 @@ class Allow(TlsNodes):
         self.assertEqual(self.check_language("node"), set(ATTACKS) - ON_JAVA_ALONE)
 
     def test_rust(self):
-        # Rust's server closes the connection after a call of an unknown function, and rejects the older encoding.
+        # Two attacks do not work on Rust's server: it closes the connection after a call of an unknown function, and
+        # rejects the older encoding.
         self.assertEqual(self.check_language("rust"),
                          set(ATTACKS) - ON_JAVA_ALONE - {behind_a_long_name, in_another_encoding})
 

@@ -84,7 +84,7 @@ class Calibration(Scenario):
             self.assertEqual((changed.returncode, changed.stderr), (0, ""))
             after = "≤32KiB direct_write_imm, larger write_rndv; adaptive"
             self.assertEqual(plan(nodes.a)["plan"], after)
-            # Either this reload or the daemon's file watcher, if it was quicker, has applied the profile.
+            # The profile is applied either by this reload or, if that was earlier, by the daemon's file watcher.
             self.assertIn(f"Probe.add: client: {before} → {after}", changed.stdout + nodes.a.log())
             with Client(nodes) as calls:
                 self.assertEqual(calls.add(3, 4), 7)

@@ -14,11 +14,11 @@ from tls_test import WAIT_S, TlsNodes, fingerprint, make_certificates
 
 
 class Volume:
-    """A folder in which files change as kubelet changes them (pkg/volume/util/atomic_writer.go).
+    """A folder whose files change as kubelet changes the files of a volume (pkg/volume/util/atomic_writer.go).
 
-    Each revision is a folder of its own. `..data` is a symbolic link to the current revision, and the files
-    that programs open are symbolic links through `..data`. A rename of a new link over `..data` makes
-    another revision the current one.
+    Each revision of the files is in a folder of its own. `..data` is a symbolic link to the current revision's folder,
+    and the files that programs open are symbolic links through `..data`. To change the files, kubelet renames a new
+    link to `..data`.
     """
 
     def __init__(self, folder, mode=0o644):
@@ -35,7 +35,7 @@ class Volume:
             file = self.folder / new / name
             file.write_text(text)
             file.chmod(self.mode)
-            os.utime(file, (1_700_000_000, 1_700_000_000))  # the daemon must notice a change without a new time
+            os.utime(file, (1_700_000_000, 1_700_000_000))  # all revisions have the same time, so it shows no change
         os.symlink(new, self.folder / "..data_tmp")
         os.rename(self.folder / "..data_tmp", data)
         for name in files:
@@ -80,7 +80,7 @@ class ConfigMap(Scenario):
                 before = self.plan()
                 self.revise(goal)
                 self.wait_until(f"{goal} was taken", lambda: self.plan() != before)
-                self.assertEqual(calls.add(20, 3), 23)  # on a connection from before the change
+                self.assertEqual(calls.add(20, 3), 23)  # the connection was made before the change
             self.assertEqual(self.plan(), first)
 
     def test_a_bad_revision_is_told_and_the_one_before_goes_on(self):
@@ -112,7 +112,7 @@ class ConfigMap(Scenario):
 
 
 class Secret(TlsNodes):
-    """One Secret for all nodes, with cert-manager's file names, as in deploy/k8s."""
+    """Nodes that use one certificate, from a Kubernetes Secret with cert-manager's file names, as in deploy/k8s."""
 
     KEYS = {"tls.crt": "hatrpcd.pem", "tls.key": "hatrpcd.key", "ca.crt": "ca.pem"}
     NAME = "spiffe://hatrpc.test/hatrpcd"
@@ -124,7 +124,7 @@ class Secret(TlsNodes):
         self.renew()
 
     def renew(self):
-        """Replaces certificate and key by new ones of the same CA."""
+        """Replaces the certificate and the key by new ones that the same CA has signed."""
         made = self.folder / "one"
         make_certificates(made, "hatrpcd")
         self.volume.write({key: (made / file).read_text(encoding="ascii") for key, file in self.KEYS.items()})

@@ -29,7 +29,7 @@ class Drain(Scenario):
             for thread in threads:
                 thread.start()
             began.wait()
-            threading.Event().wait(0.3)  # all calls are at the server now
+            threading.Event().wait(0.3)  # until all calls have reached the server
             status = choose(nodes).stop(signal.SIGTERM)
             for thread in threads:
                 thread.join()
@@ -56,7 +56,7 @@ class Drain(Scenario):
             thread = threading.Thread(target=call)
             thread.start()
             began.wait()
-            threading.Event().wait(0.2)  # the slow call is on its way
+            threading.Event().wait(0.2)  # until the slow call has been sent
             nodes.a.process.send_signal(signal.SIGTERM)
             wait_until("host-a drains", lambda: ask(nodes.a.admin, "GET", "/readyz")[0] == 503)
             for service in nodes.endpoints:

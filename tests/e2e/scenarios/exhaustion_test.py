@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tests/e2e/scenarios/exhaustion_test.py: runs a daemon out of descriptors and out of buffer memory, at each listener.
+"""tests/e2e/scenarios/exhaustion_test.py: many clients use up a daemon's descriptors or buffer memory.
 
-Meanwhile the daemon must serve the clients that were connected before, and must not spin or flood the log. Once the
-crowd of other clients has left, everything must work again.
+Meanwhile the daemon must serve the clients that were connected before, and must not spin or flood the log. After the
+many clients have left, everything must work again.
 """
 
 import contextlib
@@ -20,13 +20,13 @@ from nodes import ask, wait_until
 from thrift.Thrift import TApplicationException
 
 CROWD = 100
-SPARE = 30  # free descriptors that remain at first, so that some of the crowd get in
+SPARE = 30  # free descriptors that the daemon has at first, so that some of the many clients can connect
 WATCHED_S = 1.0
 CPU_S = 0.3  # processor time that the daemon may use during WATCHED_S
-LINES = 20
+LINES = 20  # lines that the daemon may log during WATCHED_S
 REPLY = 1 << 20  # bytes of a reply that clients ask for several times and do not read
 BUFFERED_MIB = 8
-RESIDENT_MIB = 64  # growth allowed: when the limit is reached, up to 256 KiB for each client are on their way already
+RESIDENT_MIB = 64  # allowed growth: more than BUFFERED_MIB, because the daemon first reads up to 256 KiB per client
 
 
 def tcp(address):
@@ -39,7 +39,7 @@ def unix(address):
 
 
 def replies():
-    """Returns how many replies exceed the kernel's send buffer (up to 4 MiB), so that the daemon must hold the rest."""
+    """Returns a number of replies that does not fit into the kernel's send buffer, so that the daemon must buffer."""
     most = int(pathlib.Path("/proc/sys/net/ipv4/tcp_wmem").read_text(encoding="ascii").split()[2])
     return most // REPLY + 4
 
@@ -55,8 +55,10 @@ def resident_mib(node):
 
 
 def warm(nodes, calls):
-    """Calls until all lanes are up and carry calls. Making a lane takes descriptors; a lane that gets none fails, and
-    fails the call that it carries."""
+    """Makes calls until all lanes are up.
+
+    A test that takes the daemon's descriptors must do this first: a lane needs descriptors when it is made.
+    """
     def warmed():
         calls.add(1, 2)
         states = [lane["state"] for link in nodes.a.get("/status")["links"] for lane in link["lanes"]]
@@ -66,7 +68,7 @@ def warm(nodes, calls):
 
 @contextlib.contextmanager
 def few_descriptors(node):
-    """Limits the daemon to SPARE descriptors more than it has open; yields the limit."""
+    """Sets the daemon's limit of descriptors to SPARE more than are open now; yields the limit."""
     before = resource.prlimit(node.process.pid, resource.RLIMIT_NOFILE)
     open_now = len(list(pathlib.Path(f"/proc/{node.process.pid}/fd").iterdir()))
     resource.prlimit(node.process.pid, resource.RLIMIT_NOFILE, (open_now + SPARE, before[1]))
@@ -102,7 +104,10 @@ class Exhaustion(Scenario):
         self.assertLess(node.log().count("\n") - lines, LINES, node.log()[-2000:])
 
     def check_descriptors(self, nodes, node, family, address, again):
-        """Checks the daemon while a crowd takes all its descriptors; `again`: must hold once the crowd has left."""
+        """Checks the daemon while many clients take all its descriptors.
+
+        `again`: a function that must return true soon after these clients have left.
+        """
         with Client(nodes) as calls:
             warm(nodes, calls)
             with few_descriptors(node) as limit:
@@ -171,7 +176,7 @@ class Exhaustion(Scenario):
             clients = [stack.enter_context(Client(nodes)) for _ in range(2 * SPARE)]
             warm(nodes, clients[0])
             with few_descriptors(nodes.b):
-                for calls in clients[1:-1]:  # the first of these still get a descriptor
+                for calls in clients[1:-1]:  # the first of these clients still get an upstream connection
                     with contextlib.suppress(TApplicationException):
                         calls.add(1, 2)
                 error = self.assert_fails(lambda: clients[-1].add(1, 2), "upstream_unreachable")
@@ -201,7 +206,7 @@ class Exhaustion(Scenario):
                 self.assertEqual(calls.add(5, 6), 11)
 
     def is_told(self, calls):
-        """Makes a call; returns True if the daemon answers with `overloaded`, False if the call succeeds."""
+        """Makes a call. Returns True if the daemon answers with `overloaded`, and False if the call succeeds."""
         try:
             self.assertEqual(calls.add(3, 4), 7)
         except TApplicationException as error:

@@ -14,7 +14,7 @@ from thrift.transport.TTransport import TTransportException
 
 class Failures(Scenario):
     def assert_ended(self, calls):
-        """Checks that the client's connection ends: its own connection to the server (mode mirror) has ended."""
+        """Checks that the client's connection ends, as it must after its mirrored upstream connection has ended."""
         with self.assertRaises((TTransportException, OSError)):
             with contextlib.suppress(TApplicationException):  # the daemon answers a call that it reads before the end
                 self.fail(f"answered: {calls.add(1, 2)}")

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tests/e2e/scenarios/half_open_test.py: hosts vanish without FIN or RST; each is a network namespace of its own.
+"""tests/e2e/scenarios/half_open_test.py: hosts vanish from the network, without a FIN or RST to their peers.
 
-A router connects the hosts. To make a host vanish, the router drops all packets to and from it; no side gets an error.
+Each host is a network namespace. A router connects the hosts. To make a host vanish, the router drops all packets to
+and from the host.
 
     client's host ── router ── host-a ── (router) ── host-b ── (router) ── server's host
 """
@@ -24,7 +25,7 @@ from thrift.transport.TTransport import TTransportException
 
 HOSTS = ("client", "a", "b", "server")
 KEEPALIVE_S = 1  # limits.keepalive_timeout of links
-PROBE_S = 1  # limits.tcp_keepalive; after that, TCP sends three probes, 10 s apart
+PROBE_S = 1  # limits.tcp_keepalive: after this idle time, TCP sends three probes, 10 s apart
 TCP_GIVES_UP_S = PROBE_S + 3 * 10 + 10
 CLONE_NEWNET = 0x40000000
 LIBC = ctypes.CDLL(None, use_errno=True)
@@ -35,7 +36,7 @@ def run(*words):
 
 
 class Host:
-    """A network namespace that a sleeping process keeps alive, connected to this process's namespace, the router."""
+    """A host: a network namespace, connected to the router, which is this process's own network namespace."""
 
     def __init__(self, name, number):
         self.name, self.address = name, f"10.77.{number}.2"
@@ -68,7 +69,7 @@ class Host:
 
 
 def forward(name, on):
-    """Turns the router's forwarding on or off for packets from that interface; `all`: from every interface."""
+    """Turns the router's forwarding on or off, for packets from the interface `name` ("all": from every interface)."""
     pathlib.Path(f"/proc/sys/net/ipv4/conf/{name}/forwarding").write_text(str(int(on)), encoding="ascii")
 
 
@@ -134,7 +135,7 @@ class HalfOpen(Scenario):
             waits = threading.Thread(target=lambda: failed.append(self.assert_fails(lambda: calls.slow(20_000),
                                                                                     "link_lost")))
             waits.start()
-            time.sleep(0.3)  # until the call has reached the server
+            time.sleep(0.3)  # long enough for the call to reach the server
             with vanished(self.hosts["b"]):
                 began = time.monotonic()
                 waits.join()

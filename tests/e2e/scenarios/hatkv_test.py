@@ -21,7 +21,7 @@ MANIFEST = PROGRAMS.parent / "share" / "hatrpc" / "hatkv.yaml"  # the build make
 
 @contextlib.contextmanager
 def hatkv_server(folder, listen):
-    """Runs `hatkv serve` at `listen`; yields the address at which it listens (with the port, if that was 0)."""
+    """Runs `hatkv serve` at the address `listen`; yields the actual address, with the chosen port if the port was 0."""
     server = subprocess.Popen([PROGRAMS / "hatkv", "serve", "--data", folder / "data", "--listen", listen],
                               stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
     try:
@@ -59,7 +59,7 @@ class HatKV(unittest.TestCase):
         self.assertIn(b"records          500\n", self.run_hatkv(through, "stats"))
 
     def check_counts(self, nodes):
-        """Checks that host-a counted the functions under their own names: HatKV's manifest lists them."""
+        """Checks that host-a counted calls by function name, because HatKV's manifest lists the functions."""
         def counted():
             functions = {one["method"] for one in nodes.a.get("/functions")
                          if one["side"] == "client" and one["outcomes"]["success"] > 0}

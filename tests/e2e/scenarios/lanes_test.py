@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tests/e2e/scenarios/lanes_test.py: calls over RDMA lanes: hints choose the lanes; lanes break and are made again."""
+"""tests/e2e/scenarios/lanes_test.py: calls over RDMA lanes: hints choose the lanes, and broken lanes are replaced."""
 
 import collections
 import signal
@@ -29,14 +29,14 @@ def lanes_up(node):
 
 
 class ConnectionEnded(Exception):
-    """The daemon has ended the client's connection after it answered the calls on it; stock clients report the end."""
+    """The daemon has ended the client's connection, after it had answered all calls on the connection."""
 
 
 class Load:
     """Clients that call until end(); no call may get a wrong answer or two answers."""
 
     def __init__(self, nodes, clients=4, address=None, first=0):
-        """`address`: the endpoint's, if `nodes` is None. `first`: must differ between loads that run together."""
+        """`address`: the endpoint, if `nodes` is None. `first`: a number that no other load of the test has."""
         self.lock = threading.Lock()
         self.answered, self.refused, self.wrong, self.notes = 0, collections.Counter(), [], []
         self.ended = 0
@@ -54,10 +54,10 @@ class Load:
                     while self.going:
                         done += 1
                         self.call(calls, number * 100_000_000 + done)
-            except ConnectionEnded:  # its lane has failed, and the mirrored connection to the server with it
+            except ConnectionEnded:  # the lane has failed, so the upstream connection has ended too (mirror mode)
                 with self.lock:
                     self.ended += 1
-            except Exception as error:  # a call may only fail with an exception of hatrpcd's own
+            except Exception as error:  # any other exception is an error: a call may fail only with a local reply
                 self.wrong.append(repr(error))
                 return
 
@@ -89,7 +89,7 @@ class Load:
 
 class Lanes(Scenario):
     def warm(self, nodes, calls):
-        """Calls add() until an RDMA lane carries it."""
+        """Calls add() until an RDMA lane has carried a call."""
         def comes():
             calls.add(1, 1)
             return by_rdma(nodes.a, "add") > 0
@@ -159,7 +159,7 @@ class Lanes(Scenario):
         server.stop()
 
     def assert_flat(self, nodes):
-        """Checks that the connections whose lanes broke are gone on both sides."""
+        """Checks that both daemons have closed all connections, also those whose lanes broke."""
         def left():
             return [nodes.a.get("/status")["connections_open"],
                     nodes.b.get("/status")["upstream_connections_open"]]
@@ -187,7 +187,7 @@ class Lanes(Scenario):
             self.assertNotIn("RDMA lane", nodes.a.log())
 
     def test_a_drained_peer_loses_nothing(self):
-        """Uses mode shared: a mirrored connection ends when the server's node drains (login_test.py)."""
+        """Uses shared mode, because in mirror mode a client's connection ends when the server's node drains."""
         with probe_nodes(limits={"peer_wait": "10s"}, modes={"Probe": {"mode": "shared"}}) as nodes:
             with Client(nodes) as calls:
                 self.warm(nodes, calls)

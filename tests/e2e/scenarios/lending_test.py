@@ -78,7 +78,7 @@ class Lending(Scenario):
             self.assertEqual(calls.echo(sent), sent)
 
     def test_a_link_that_ends_gives_back_what_it_had_borrowed(self):
-        # A client's connection outlives the link only in mode shared.
+        # Uses shared mode, because in mirror mode the client's connection ends with the link.
         with ring_nodes("shared", protocol="write_rndv") as nodes:
             sent = bytes(range(256)) * (LARGE // 256)
             with Client(nodes) as calls:
@@ -92,7 +92,8 @@ class Lending(Scenario):
                     killer.join()
                     nodes.b.start()
                     wait_until("the link is up", lambda: nodes.a.get("/status")["links"][0]["up"])
-                    # Sends more than the ring holds, so the daemon must have released the borrowed range.
+                    # Send more bytes than the ring can hold. This works only if the daemon no longer borrows a range
+                    # of the ring.
                     self.assertEqual(calls.consume(sent), LARGE)
 
     def test_clients_that_leave_in_the_middle_take_nothing_with_them(self):

@@ -18,7 +18,7 @@ PATIENCE_S = 30
 
 
 class SessionServer:
-    """A stock server that counts the calls on each connection, and answers `add` with the count (first: 1)."""
+    """A stock server that counts the calls on each connection, and answers `add` with the count, from 1 on."""
 
     def __init__(self, address=("127.0.0.1", 0)):
         family = socket.AF_UNIX if isinstance(address, str) else socket.AF_INET
@@ -57,7 +57,7 @@ class SessionServer:
         self.ended.append(stream)
 
     def stop(self):
-        self.listener.shutdown(socket.SHUT_RDWR)  # wakes accept(); close() would not, and its number may be reused
+        self.listener.shutdown(socket.SHUT_RDWR)  # wakes the thread in accept(), which close() does not
         self.acceptor.join()
         self.listener.close()
         for stream in self.accepted:
@@ -65,7 +65,7 @@ class SessionServer:
 
 
 class Session:
-    """A client's connection; the server must count each call as the next one of the same connection."""
+    """A client's connection. Each answer must be one more than the last: the server's connection must not change."""
 
     def __init__(self, nodes):
         self.client = Client(nodes, timeout_ms=PATIENCE_S * 1000)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tests/e2e/scenarios/mesh_test.py: four nodes; each has a server, and clients of the servers of the other three."""
+"""tests/e2e/scenarios/mesh_test.py: four nodes; each has one server, and clients of the other nodes' servers."""
 
 import contextlib
 import itertools
@@ -23,7 +23,7 @@ CARRIED_BY_RDMA = re.compile(r'^hatrpc_calls_total\{protocol="(?!tcp)[^}]*"add"[
 
 
 class Caller(threading.Thread):
-    """Calls in a loop from one node to another node's server; `reopen`: opens a new connection after each failure."""
+    """Calls in a loop from one node to another node's server. `reopen`: connect again after each failure."""
 
     def __init__(self, pair, endpoint, reopen=False):
         super().__init__(name=" to ".join(pair))
@@ -40,7 +40,7 @@ class Caller(threading.Thread):
                 with Client(self.nodes) as calls:
                     while self.going.is_set():
                         self.call(calls)
-                    calls.add(1, 2)  # when it is answered, the server has counted the last note()
+                    calls.add(1, 2)  # its answer shows that the server has counted the last note(), a oneway call
             except Exception as error:  # check() judges the failures
                 self.failures.append(getattr(error, "message", None) or repr(error))
                 if not self.reopen:
@@ -61,7 +61,7 @@ class Caller(threading.Thread):
 
 class Mesh(Scenario):
     def setUp(self):
-        logging.getLogger("thrift").setLevel(logging.CRITICAL)  # callers that reopen would log many failures of host-d
+        logging.getLogger("thrift").setLevel(logging.CRITICAL)  # otherwise it logs each failure to connect to host-d
         folder = tempfile.TemporaryDirectory(prefix="hatrpc-mesh-")
         self.addCleanup(folder.cleanup)
         self.folder = pathlib.Path(folder.name)

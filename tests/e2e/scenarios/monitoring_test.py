@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tests/e2e/scenarios/monitoring_test.py: tests deploy/monitoring with a real Prometheus and two daemons.
+"""tests/e2e/scenarios/monitoring_test.py: tests the files of deploy/monitoring with Prometheus and two daemons.
 
-Every alert must fire when the test causes it, and not before. Rules and dashboard may name only exported metrics.
+Every alert must fire after the test has caused its condition, and not before. Rules and dashboard may name only metrics
+that the daemons export.
 """
 
 import contextlib
@@ -25,8 +26,9 @@ from nodes import TwoNodes, ask, free_ports, hatrpc_address, wait_until
 from prometheus import MONITORING, Prometheus, rules
 from promql import Exported, read
 
-WAIT = 60  # seconds, for what takes one or two seconds on a machine that is not busy
-COMPLETE = ("outcome", "reason", "side", "result", "mode", "use")  # labels whose values are all exported from the start
+WAIT = 60  # seconds; each wait takes one or two seconds on an idle machine
+# Labels of which a daemon exports all values from its start.
+COMPLETE = ("outcome", "reason", "side", "result", "mode", "use")
 VARIABLES = {"$__rate_interval": "1m", "$job": ".*", "$instance": ".*", "$service": ".*",
              "$function": ".*", "$side": "client", "$peer": ".*"}
 
@@ -99,7 +101,7 @@ class Load:
 
 
 def guarded_manifest():
-    """Returns a manifest that allows nobody to call Probe.ping (in mode dry_run) and Probe.divide (in mode enforce)."""
+    """Returns a manifest whose `allow` rules let no peer call Probe.ping (a dry run) and Probe.divide (enforced)."""
     guarded = yaml.safe_load(manifest())
     probe = guarded["services"]["Probe"]
     guarded["services"]["Narrow"] = copy.deepcopy(probe)  # the same server serves this service too
@@ -114,7 +116,7 @@ class Watched(Scenario):
     def setUp(self):
         self.port = free_ports(1)[0]
         self.server = self.start_server()
-        self.addCleanup(lambda: self.server.stop())  # the server of that moment: no_server() replaces it
+        self.addCleanup(lambda: self.server.stop())  # a lambda, because no_server() replaces self.server
         address = hatrpc_address(self.server.addresses[0])
         elsewhere = f"tcp:127.0.0.1:{free_ports(1)[0]}"
         self.certificates = self.enterContext(Certificates(PROGRAMS, "host-a", "host-b"))
@@ -135,11 +137,11 @@ class Watched(Scenario):
         return start_server(f"127.0.0.1:{self.port}")
 
     def seen(self, expression):
-        """Returns whether Prometheus has a result for the expression that is not empty."""
+        """Returns True if Prometheus has at least one value for the expression."""
         return bool(self.prometheus.query(expression))
 
     def firing(self):
-        """Returns the alerts that fire now, by name, as the API has them; adds them to `fired`."""
+        """Returns the alerts that fire now, by name, and adds them to `fired`."""
         now = {}
         for alert in self.prometheus.firing():
             now.setdefault(alert["labels"]["alertname"], []).append(alert)
@@ -147,7 +149,7 @@ class Watched(Scenario):
         return now
 
     def expect(self, *alerts, of):
-        """Checks that none of the alerts fires, enters `of` (a context manager that causes them), and waits for all."""
+        """Checks that none of `alerts` fires; then enters the context manager `of`, and waits until all fire."""
         wait_until(f"none of {alerts} fires", lambda: not set(alerts) & set(self.firing()), WAIT)
         with of:
             wait_until(f"all of {alerts} fire", lambda: set(alerts) <= set(self.firing()), WAIT)
@@ -180,7 +182,7 @@ class Watched(Scenario):
         self.assertEqual(self.nodes.b.get("/status")["pending"], [])
         wait_until("Prometheus has seen calls over RDMA", lambda: self.seen(
             'sum(rate(hatrpc_calls_total{protocol!="tcp"}[1m])) > 0 and sum(hatrpc_lanes{state="up"}) > 0'), WAIT)
-        # Alerts use rates of the last minutes. Once they are computed from this load, they must not fire.
+        # Alerts are computed from rates of the last minutes, so wait until this load is in the rates.
         wait_until("Prometheus has applied the rules for a minute",
                    lambda: self.seen("count_over_time(instance_function:hatrpc_requests:rate5m[1m]) > 8"), WAIT)
         wait_until("no alert fires", lambda: not self.prometheus.ask("alerts")["alerts"], WAIT)
@@ -190,7 +192,7 @@ class Watched(Scenario):
     @contextlib.contextmanager
     def calls_that_fail(self):
         with Client(self.nodes) as calls, Client(self.nodes, "Elsewhere") as elsewhere:
-            calls.hurried(0)  # creates the series: a rate needs a sample from before the failures
+            calls.hurried(0)  # creates the time series: a rate needs a sample that is older than the failures
             wait_until("Prometheus has the series of hurried",
                        lambda: self.seen('hatrpc_calls_total{thrift_method="hurried"}'), WAIT)
             self.assert_fails(lambda: elsewhere.add(1, 2), "unknown_service")
@@ -200,7 +202,7 @@ class Watched(Scenario):
         with Client(self.nodes) as calls:
             self.assert_fails(lambda: calls.consume(bytes(2 << 20)), "too_large")
         with contextlib.ExitStack() as clients:
-            def is_overloaded():  # each of host-b's workers may open one connection for Narrow
+            def is_overloaded():  # true after each of host-b's workers has its one connection for Narrow
                 try:
                     clients.enter_context(Client(self.nodes, "Narrow")).add(1, 2)
                 except TApplicationException as error:
@@ -228,7 +230,7 @@ class Watched(Scenario):
 
     @contextlib.contextmanager
     def many_connections(self):
-        """Opens one connection more than the limit, and then sets the limit of descriptors just above what is open."""
+        """Opens one connection more than the limit, and then leaves the daemon only a few free descriptors."""
         host, _, port = self.nodes.endpoints["Probe"].removeprefix("tcp:").rpartition(":")
         pid = self.nodes.a.process.pid
         before = resource.prlimit(pid, resource.RLIMIT_NOFILE)
@@ -276,7 +278,7 @@ class Watched(Scenario):
 
     @contextlib.contextmanager
     def a_certificate_that_nobody_renews(self):
-        """Replaces host-b's certificate file, which host-b watches, by a certificate with 10 of its 60 minutes left."""
+        """Replaces host-b's certificate, whose file host-b watches, by one that expires in 10 of its 60 minutes."""
         self.certificates.make_for("host-b", seconds_before=50 * 60, seconds_left=10 * 60)
         yield
         found = [alert["labels"] for alert in self.fired["HatrpcCertificateEndsSoon"]]
@@ -285,7 +287,7 @@ class Watched(Scenario):
 
     @contextlib.contextmanager
     def an_expired_certificate(self):
-        """Gives host-b an expired certificate, and restarts host-b, because links that are up stay up."""
+        """Gives host-b an expired certificate, and restarts host-b, because existing links would stay up."""
         self.certificates.make("host-b", days=0)
         self.start_again(self.nodes.b)
         yield
@@ -339,7 +341,7 @@ class Watched(Scenario):
     # --- Names ---
 
     def check_names(self):
-        """Checks that rules and dashboard name only metrics, labels and values that Prometheus has."""
+        """Checks that the rules and the dashboard name only metrics, labels and values that Prometheus has."""
         exported = Exported()
         for series in self.prometheus.ask("series", **{"match[]": '{job=~".+"}'}):
             exported.add(series)
@@ -359,14 +361,14 @@ class Watched(Scenario):
         self.check_answers(dashboard)
 
     def check_answers(self, dashboard):
-        """Checks that each panel has data from two healthy daemons, with every label that its legend names."""
+        """Checks that each panel of the dashboard has data, with every label that the panel's legend names."""
         for panel in dashboard["panels"]:
             for target in panel.get("targets", []):
                 with self.subTest(f"{panel['title']}: {target['expr']}"):
                     expression = target["expr"]
                     for variable, value in VARIABLES.items():
                         expression = expression.replace(variable, value)
-                    # On a busy machine a late scrape leaves a gap, so the query looks at the last minute.
+                    # Query the last minute, because a late scrape on a busy machine leaves a gap in the data.
                     wait_until("Prometheus gives an answer that is not empty", lambda: self.seen(expression), WAIT)
                     answer = self.prometheus.query(f"last_over_time(({expression})[1m:250ms])")
                     named = set(re.findall(r"{{(\w+)}}", target.get("legendFormat", "")))

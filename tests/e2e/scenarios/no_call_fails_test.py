@@ -43,7 +43,7 @@ class Caller(threading.Thread):
 
 
 class NoCallFails(Scenario):
-    """host-a with callers over TCP, a unix socket and rings; host-b and host-c serve; all with TLS."""
+    """Three nodes with TLS: host-a has callers over TCP, a unix socket and rings; host-b and host-c serve them."""
 
     def setUp(self):
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="hatrpc-no-call-fails-"))
@@ -56,7 +56,7 @@ class NoCallFails(Scenario):
         self.trust("one")
 
     def give(self, node, authority):
-        """Puts a certificate and key by that CA where the node reads them."""
+        """Copies the node's certificate and key that the CA `authority` made to the files that the node reads."""
         for kind in ("key", "pem"):
             shutil.copy(self.folder / authority / f"{node}.{kind}", self.folder / f"{node}.{kind}")
 
@@ -93,7 +93,7 @@ class NoCallFails(Scenario):
 
     @contextlib.contextmanager
     def load(self, what, nodes, places):
-        """Runs two callers at each address, and checks that no call fails; prints the numbers of calls and failures."""
+        """Runs two callers at each of the addresses `places`; checks that no call fails, and prints the numbers."""
         callers = [Caller(nodes, "Probe", place) for place in places for _ in range(2)]
 
         def go_on(least):
@@ -130,7 +130,7 @@ class NoCallFails(Scenario):
                 self.take_over(node)
 
     def test_rotation_of_certificates_and_of_the_ca(self):
-        """Rotates with an overlap, as docs/security.md says; links that are made after a step use its certificates."""
+        """Rotates the certificates and the CA with a time in which both CAs are trusted (docs/security.md)."""
         with self.three_nodes() as (nodes, places), self.load("rotation", nodes, places):
             first = nodes.b.get("/certificates")[0]["serial"]
             self.trust("one", "two")
@@ -138,7 +138,7 @@ class NoCallFails(Scenario):
             for node in (nodes.a, nodes.b, nodes.c):
                 self.give(node.name, "two")
             self.reload(nodes)
-            self.take_over(nodes.b)  # for a while, links with old and with new certificates exist
+            self.take_over(nodes.b)  # makes new links, so that links with old and with new certificates exist
             self.trust("two")
             self.reload(nodes)
             self.take_over(nodes.a)
@@ -148,7 +148,7 @@ class NoCallFails(Scenario):
             self.assertTrue(all(link["up"] for link in nodes.a.get("/status")["links"]))
 
     def test_drain_of_one_of_two_servers(self):
-        """Uses mode shared: a mirrored connection ends when the server's node drains (login_test.py)."""
+        """Uses shared mode, because in mirror mode a client's connection ends when the server's node drains."""
         with self.three_nodes("shared") as (nodes, places), self.load("drain", nodes, places):
             for node in (nodes.b, nodes.c):
                 self.assertEqual(node.stop(), 0)

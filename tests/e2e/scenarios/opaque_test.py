@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tests/e2e/scenarios/opaque_test.py: bytes that are not Thrift pass through unchanged, and so does a half-close."""
+"""tests/e2e/scenarios/opaque_test.py: the daemons carry opaque bytes unchanged, and carry a half-close."""
 
 import os
 import re
@@ -10,7 +10,7 @@ import threading
 from setting import PROGRAMS, Scenario, main, manifest
 from nodes import TwoNodes, ask, free_ports, wait_until
 
-# The first bytes of a TLS connection (a handshake record), which hatrpcd does not take for Thrift.
+# The first bytes of a TLS connection (a handshake record). hatrpcd carries such a connection as opaque bytes.
 TLS_BEGIN = b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03"
 
 
@@ -28,7 +28,7 @@ class Opaque(Scenario):
                 self.read_all(stream)
 
     def assert_noted(self, nodes, token, why):
-        """Checks that both sides have counted the failure, and logged the endpoint or service and the reason."""
+        """Checks that both nodes have counted the failure `token`, and logged reason and endpoint or service."""
         for node, side, what in ((nodes.a, "client", f"endpoint {nodes.endpoints['Probe']} of Probe"),
                                  (nodes.b, "server", "service Probe for peer host-a")):
             self.assertEqual(self.failures(node, side, token), 1)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tests/e2e/scenarios/own_node_test.py: a node that takes its name from the environment and is a peer of itself.
+"""tests/e2e/scenarios/own_node_test.py: a node takes its name from the environment, and is in its own list of peers.
 
-This is how one configuration file serves all nodes.
+So all nodes can use the same configuration file.
 """
 
 import os

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tests/e2e/scenarios/pods_test.py: a DaemonSet's new pod takes over from the old one, as with the files of deploy/k8s.
+"""tests/e2e/scenarios/pods_test.py: a DaemonSet's new pod takes over from the old pod, without Kubernetes.
 
-A pod is a hatrpcd in a PID namespace of its own, with the arguments and the readiness probe of components/hitless. Pods
-share the folders of the node, and each has its own copy of the pod's folders. The test takes the same steps as the
-DaemonSet controller.
+A pod is a hatrpcd in a PID namespace of its own, with the arguments and the readiness probe of
+deploy/k8s/components/hitless. The pods share the node's folders, and each pod has its own pod folders. The test takes
+the steps that the DaemonSet controller takes.
 """
 
 import json
@@ -28,14 +28,14 @@ if os.geteuid() != 0:
 
 
 def container():
-    """Returns the specification of hatrpcd's container in the pods of the component."""
+    """Returns the specification of hatrpcd's container in the DaemonSet of components/hitless."""
     spec = yaml.safe_load((HITLESS / "daemonset.yaml").read_text(encoding="utf-8"))["spec"]["template"]["spec"]
     one, = spec["containers"]
     return one
 
 
 class Pod:
-    """One hatrpcd as process 1 of its own PID namespace; has the methods of subprocess.Popen that a Node uses."""
+    """One hatrpcd as process 1 of its own PID namespace, with those methods of subprocess.Popen that a Node uses."""
 
     def __init__(self, node, stay=None):
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="pod-", dir=node.folder))
@@ -58,7 +58,7 @@ class Pod:
 
     @property
     def pid(self):
-        """The process id of hatrpcd; signals go there, because `unshare` ignores SIGTERM."""
+        """The process id of hatrpcd. Signals must be sent to hatrpcd, because its parent `unshare` ignores SIGTERM."""
         tasks = f"/proc/{self.process.pid}/task/{self.process.pid}/children"
         child, = pathlib.Path(tasks).read_text(encoding="ascii").split()
         return int(child)
@@ -70,13 +70,13 @@ class Pod:
         self.process.kill()
 
     def end(self):
-        """Kills the pod if it still runs: when `unshare` is killed, the kernel kills hatrpcd too."""
+        """Kills the pod if it still runs. This kills `unshare`, and then the kernel kills hatrpcd."""
         if self.poll() is None:
             self.kill()
             self.wait()
 
     def ready(self):
-        """Runs the readiness probe as kubelet does; returns whether it succeeds."""
+        """Runs the readiness probe as kubelet does. Returns True if the probe succeeds."""
         probe = [self.here(word) for word in container()["readinessProbe"]["exec"]["command"]]
         return subprocess.run(probe, check=False).returncode == 0
 
@@ -88,9 +88,9 @@ class Pods(Scenario):
         return pod
 
     def roll(self, node, new):
-        """Waits until the new pod is ready and makes it the node's; returns the old pod, which must not be ready.
+        """Waits until the pod `new` is ready, and makes it the node's process; the old pod must not be ready then.
 
-        The DaemonSet controller then ends the old pod.
+        Returns the old pod. The DaemonSet controller would end the old pod next.
         """
         old = node.process
         wait_until(f"the new pod is ready; {node.log()[-2000:]}", new.ready, PATIENCE_S)
@@ -139,7 +139,8 @@ class Pods(Scenario):
             with load(self, nodes, (add, seldom)):
                 old = self.roll(nodes.a, self.pod(nodes.a))
                 self.assertEqual(ended(old), 0)
-                self.terminate(self.roll(nodes.a, self.pod(nodes.a)))  # kubelet restarts the container that ended
+                # The old container has ended, and kubelet restarts it.
+                self.terminate(self.roll(nodes.a, self.pod(nodes.a)))
 
     def test_the_old_pod_finishes_its_calls_when_it_is_ended_at_once(self):
         with probe_nodes() as nodes:
@@ -177,7 +178,7 @@ class Pods(Scenario):
             pod.wait()
             self.assertTrue(pod.ready(), "the serving file remains; kubelet itself knows that the container has ended")
             words = [pod.here(word) for word in container()["args"]]
-            words[words.index("--config") + 1] += ".none"  # a missing file: the daemon ends before it serves
+            words[words.index("--config") + 1] += ".none"  # the file is missing, so the daemon exits before it serves
             again = subprocess.run([PROGRAMS / "hatrpcd", *words], capture_output=True, check=False,
                                    timeout=PATIENCE_S)
             self.assertEqual((again.returncode, pod.ready()), (78, False))

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tests/e2e/scenarios/preload_test.py: runs unchanged programs over rings by LD_PRELOAD (docs/preload.md).
+"""tests/e2e/scenarios/preload_test.py: the preloaded library moves unchanged programs' connections to rings.
 
-In tests that must use a ring, no process listens at the TCP address that the programs connect to.
+In tests that must use a ring, no process listens at the TCP address to which the programs connect.
 """
 
 import contextlib
@@ -24,14 +24,14 @@ BEGIN = "import os, select, socket, sys, time; stream = socket.create_connection
 
 
 def preloaded(rings):
-    """Returns an environment in which the preload library connects to rings; `rings`: path by TCP address."""
+    """Returns an environment that loads the preloaded library. `rings`: the path of a ring by TCP address."""
     return {**os.environ, "LD_PRELOAD": str(LIBRARY),
             "HATRPC_RINGS": ",".join(f"{address}={path}" for address, path in rings.items())}
 
 
 @contextlib.contextmanager
 def both_ways(server):
-    """Starts two nodes; host-a has a TCP endpoint and a ring for the same service. Yields (nodes, the ring's path)."""
+    """Starts two nodes; host-a has a TCP endpoint and a ring for one service. Yields the nodes and the ring's path."""
     nodes = TwoNodes(PROGRAMS, manifest(), {"Probe": hatrpc_address(server.addresses[0])})
     config = json.loads(nodes.a.config.read_text())
     path = nodes.folder / "probe.ring"
@@ -43,7 +43,7 @@ def both_ways(server):
 
 @contextlib.contextmanager
 def ring_echo(words=""):
-    """Starts a ring server that sends back all bytes, after `words`. Yields (its process, its path)."""
+    """Starts a server on a ring that sends `words`, and then sends back all bytes. Yields its process and its path."""
     with tempfile.TemporaryDirectory(prefix="hatrpc-e2e-") as folder:
         path = pathlib.Path(folder) / "echo.ring"
         with subprocess.Popen([PROGRAMS / "ring_echo", path, words], stdout=subprocess.PIPE) as echo:
@@ -66,7 +66,10 @@ class StockClients(Scenario):
         self.assertGreaterEqual(held, 10, f"{language} {transport}: {done.stdout}{done.stderr}")
 
     def run_clients(self, languages, ways):
-        """Runs the clients over each transport; `ways(endpoint, ring)` returns the address to use and the rings."""
+        """Runs the clients of `languages` over each transport.
+
+        `ways(endpoint, ring)` must return the address to connect to, and the rings for preloaded().
+        """
         for transport in ("framed", "buffered"):
             server = start_server(options=["--transport", transport])
             self.addCleanup(server.stop)
@@ -162,7 +165,7 @@ assert epoll.poll(0.1) == []
                     self.assertEqual(program.wait(10), 0)
 
     def tcp_instead(self, rings):
-        """Runs a program whose ring does not work; checks that it reaches a TCP server, and returns its stderr."""
+        """Runs a program whose ring does not work; checks that the program uses TCP instead, and returns its stderr."""
         with socket.create_server(("127.0.0.1", 0)) as listener:
             port = listener.getsockname()[1]
             code = (BEGIN + "assert stream.recv(9) == b'tcp'; stream.close();"

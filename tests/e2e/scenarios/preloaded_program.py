@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tests/e2e/scenarios/preloaded_program.py: talks TCP to an echo server with every socket function that programs use.
+"""tests/e2e/scenarios/preloaded_program.py: a TCP client of an echo server that uses every socket function.
 
 usage: preloaded_program.py HOST PORT [TEST...]
 
-The program knows nothing of rings. preload_test.py runs it with the preload library, which replaces its sockets by
-rings.
+The program itself does not use rings. preload_test.py runs it with the preloaded library, which moves its connections
+to rings.
 """
 
 import array
@@ -245,7 +245,7 @@ class Descriptors(unittest.TestCase):
         self.assertLess(len(os.listdir("/proc/self/fd")), 20)
 
     def test_a_reader_wakes_when_its_number_is_replaced(self):
-        """Closes a socket as the JVM does: dup2() of a socket that has ended, and a signal to the reader."""
+        """Closes a socket as the JVM does: dup2() replaces it by an ended socket, and a signal wakes the reader."""
         with connect(None) as stream:
             a, b = socket.socketpair()
             b.close()
@@ -339,7 +339,7 @@ class Waiting(unittest.TestCase):
             if not before_connect:
                 epoll.register(stream, select.EPOLLIN | flags)
             select.select([], [stream], [], 5)
-            while epoll.poll(0.05):  # drop events that connecting may have caused
+            while epoll.poll(0.05):  # discard the events that the connect has caused
                 with self.assertRaises(BlockingIOError):
                     stream.recv(1)
             for i in range(200):
@@ -378,7 +378,7 @@ class Waiting(unittest.TestCase):
 
     def test_put_into_an_epoll_with_data_there(self):
         with connect() as stream:
-            for _ in range(3):  # use the socket first, as a program does that adds it to an event loop late
+            for _ in range(3):  # use the socket before it is added to the epoll instance
                 stream.sendall(b"abc")
                 receive(stream, 3)
             stream.sendall(b"abc")
@@ -391,7 +391,7 @@ class Waiting(unittest.TestCase):
                 self.assertEqual(epoll.poll(0.1), [])
 
     def flood(self, flags, total=6 << 20):
-        """Sends and receives more than the buffers hold, in both directions, in one thread."""
+        """Sends and receives, in one thread, more bytes than the buffers of both directions hold."""
         with connect(0) as stream, select.epoll() as epoll:
             events = select.EPOLLIN | select.EPOLLOUT | flags
             epoll.register(stream, events)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tests/e2e/scenarios/relay_test.py: a connection in mode mirror begins, ends and breaks as through a TCP relay."""
+"""tests/e2e/scenarios/relay_test.py: in mirror mode, a connection begins, ends and breaks as through a TCP relay."""
 
 import contextlib
 import queue
@@ -31,7 +31,7 @@ def read_frame(stream):
 class Relay(Scenario):
     @contextlib.contextmanager
     def nodes(self, **more):
-        """Starts a server that puts each accepted connection into `self.accepted`, and two nodes; yields the nodes."""
+        """Starts two nodes, and a server that puts each accepted connection into `self.accepted`; yields the nodes."""
         self.accepted = queue.Queue()
         with socket.create_server(("127.0.0.1", 0)) as listener:
             def accept():
@@ -47,7 +47,7 @@ class Relay(Scenario):
             upstream = "tcp:127.0.0.1:%d" % listener.getsockname()[1]
             with TwoNodes(PROGRAMS, manifest(), {"Probe": upstream}, **more) as nodes:
                 yield nodes
-            listener.shutdown(socket.SHUT_RDWR)  # wakes accept(); close() would not, and its number may be reused
+            listener.shutdown(socket.SHUT_RDWR)  # wakes the thread in accept(), which close() does not
             acceptor.join()
 
     @staticmethod
@@ -56,7 +56,7 @@ class Relay(Scenario):
         return socket.create_connection((host, int(port)), timeout=10)
 
     def log_in(self, client):
-        """Makes one call, which opens the connection to the server; returns the server's end of that connection."""
+        """Makes one call, which opens the upstream connection; returns the server's socket of this connection."""
         client.sendall(message(CALL, b"ping"))
         server = self.accepted.get(timeout=10)
         self.assertIn(b"ping", read_frame(server))

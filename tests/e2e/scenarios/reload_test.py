@@ -62,7 +62,7 @@ class Reload(Scenario):
     def test_a_bad_manifest_is_refused_with_its_place_and_changes_nothing(self):
         with probe_nodes() as nodes:
             good = nodes.manifest.read_text()
-            def plans():  # only the plans: the numbers of calls beside them change under the load below
+            def plans():  # only the plans, because the load changes the numbers of calls in the same answer
                 return [{side: f[side]["plan"] for side in ("client", "server") if side in f}
                         for s in nodes.a.get("/routes")["services"] for f in s["functions"]]
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tests/e2e/scenarios/ring_servers_test.py: a server on rings replaces a dead server's socket, and nothing else."""
+"""tests/e2e/scenarios/ring_servers_test.py: a server on rings replaces only the socket of a server that has died."""
 
 import errno
 import pathlib
@@ -41,7 +41,7 @@ class RingServers(Scenario):
         self.assertEqual(raised.exception.errno, errno.EADDRINUSE)
         with socket.socket(socket.AF_UNIX) as client:
             client.connect(str(self.path))
-            server.accept().close()  # the server that failed has left the path alone
+            server.accept().close()  # the path still leads to the first server
 
     def test_a_server_deletes_no_file_that_is_not_a_socket(self):
         self.path.write_text("somebody's", encoding="utf-8")

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tests/e2e/scenarios/rings_test.py: hostile clients and servers on rings must not disturb the good ones beside them.
+"""tests/e2e/scenarios/rings_test.py: hostile clients and servers on rings must not disturb good clients and servers.
 
-The hostile ones are written from docs/shm.md alone; the good ones use the package of client/python.
+The hostile programs are written from docs/shm.md alone. The good programs use the package of client/python.
 """
 
 import array
@@ -35,7 +35,7 @@ from thrift.protocol import TBinaryProtocol  # noqa: E402
 from thrift.Thrift import TException  # noqa: E402
 from thrift.transport import TTransport  # noqa: E402
 
-QUICK_S = 1.0  # how long a good client's call may take while others misbehave
+QUICK_S = 1.0  # how long a good client's call may take while hostile clients or servers run
 
 
 def ring_client(path, timeout_ms=20_000):
@@ -55,7 +55,7 @@ def calls_to(path, timeout_ms=20_000):
 
 
 class GoodClient:
-    """Calls in a loop while others misbehave; every answer must be right, and must come within QUICK_S."""
+    """Makes calls in a loop. Every answer must be correct, and must arrive within QUICK_S."""
 
     def __init__(self, path):
         self.path = path
@@ -103,7 +103,7 @@ def resident_mib(node):
 
 
 class Nodes:
-    """Two nodes with a good server (service Probe) and an address for a bad one (service Bad), all on rings."""
+    """Two nodes with a good server (service Probe) and an address for a hostile server (service Bad), all on rings."""
 
     def __init__(self, test, mode=None):
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="hatrpc-rings-"))
@@ -132,7 +132,7 @@ class Nodes:
         return [descriptors_of(node) for node in (self.a, self.b)]
 
     def warm(self):
-        """Makes each worker open its links and allocate what it allocates once; returns the descriptors held then."""
+        """Lets each worker open its links and make its one-time allocations; returns the number of descriptors."""
         for _ in range(4):
             never_reads(self.good)
         wait_until("all connections have ended", lambda: self.a.get("/status")["connections_open"] == 0 and
@@ -140,13 +140,17 @@ class Nodes:
         return self.held()
 
     def check_nothing_left(self, held, resident):
-        """Checks that descriptors, memory and counters are what they were before the hostile clients."""
+        """Checks that the daemons have no more descriptors, memory and buffered bytes than before the hostile clients.
+
+        `held`: the descriptors of each daemon at that time. `resident`: the resident memory of each daemon, in MiB.
+        """
         wait_until(f"the daemons hold at most {held} descriptors, as before: {self.held()}",
                    lambda: all(now <= then for now, then in zip(self.held(), held)))
         for node, before in zip((self.a, self.b), resident):
             wait_until(f"{node.name} holds nothing", lambda: node.get("/status")["buffered_bytes"] == 0)
             now = resident_mib(node)
-            # A sanitizer keeps freed memory for a while, and has shadow memory for each page that was touched.
+            # The limit is high, because a sanitizer keeps freed memory for a while, and has shadow memory for each
+            # page.
             assert now < before + max(16, before), f"{node.name}: resident memory: {before:.1f} MiB, then {now:.1f} MiB"
             assert node.process.poll() is None, f"{node.name} has died"
 
@@ -160,7 +164,7 @@ def says_nothing(path):
 
 
 def greets(path, words, then=b""):
-    """Sends a greeting, in two parts if `then` is given; returns the daemon's answer."""
+    """Sends the bytes `words` as a greeting, and `then` a moment later; returns the daemon's answer."""
     with socket.socket(socket.AF_UNIX) as sock:
         sock.settimeout(HANG_S)
         sock.connect(path)
@@ -181,7 +185,10 @@ def half_a_greeting(path):
 
 
 def pass_descriptors(sock, words, descriptors):
-    """Sends bytes and descriptors; if the kernel refuses (from Linux 6.16 on, for hatrpcd), only the bytes."""
+    """Sends bytes and descriptors, or only the bytes if the kernel refuses to pass descriptors.
+
+    From Linux 6.16 on, hatrpcd can make the kernel refuse.
+    """
     try:
         socket.send_fds(sock, [words], descriptors)
     except PermissionError:
@@ -189,7 +196,7 @@ def pass_descriptors(sock, words, descriptors):
 
 
 def half_a_greeting_with_its_own_end(path):
-    """Passes the daemon the client's own end of the socket; if the daemon kept it, the socket would never end."""
+    """Passes the client's own socket to the daemon. If the daemon kept it open, the connection would never end."""
     for _ in range(20):
         with socket.socket(socket.AF_UNIX) as sock:
             sock.connect(path)
@@ -249,7 +256,7 @@ def huge_frames(path):
     for size in 0x10000001, 0x7FFFFFFF, 0x80000000, 0xFFFFFFFF:
         with RawRing.connect(path) as ring:
             ring.send(struct.pack(">I", size) + request("echo")[4:])
-            ring.receive(4, 0.1)  # the daemon may answer with an exception or not at all
+            ring.receive(4, 0.1)  # the daemon may answer with an exception, or end the connection
 
 
 def truncated_messages(path):
@@ -324,7 +331,7 @@ def scribbles_over_everything(path):
 
 
 def keeps_its_own_end_open(path):
-    """Passes the daemon the client's own end of the socket along with doorbell bytes, and disconnects."""
+    """Passes the client's own socket to the daemon together with doorbell bytes, and disconnects."""
     with RawRing.connect(path) as ring:
         pass_descriptors(ring.sock, b"bell", [ring.sock.fileno()])
 
@@ -386,7 +393,7 @@ class HostileClients(Scenario):
 # --- Hostile servers ---
 
 def says(words, **memory):
-    """Returns a trick that answers with `words`, passes memory if `memory` describes any, and waits."""
+    """Returns a hostile server's function that answers with `words` and, if `memory` is given, a memory descriptor."""
     def trick(connection, over):
         descriptors = [sealed_memory(**memory)] if memory else []
         rights = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", descriptors))]
@@ -398,7 +405,7 @@ def says(words, **memory):
 
 
 def opened(play):
-    """Returns a trick that answers the greeting correctly and calls `play` when a request has begun."""
+    """Returns a hostile server's function: it answers the greeting correctly, and calls `play` at the first request."""
     def trick(connection, over):
         memory = sealed_memory()
         socket.send_fds(connection, [greeting(ring_bytes=65536)], [memory])
@@ -494,7 +501,7 @@ class HostileServers(Scenario):
                   ("no answer", opened(never_answers),
                    lambda calls: calls.hurried(1), "hatrpcd: deadline_exceeded: "),
                   ("nonsense", opened(answers_nonsense),
-                   lambda calls: calls.hurried(1), "Bad version")]  # the daemon passes it on; the client rejects it
+                   lambda calls: calls.hurried(1), "Bad version")]  # the daemon carries it, and the client rejects it
         resident = [resident_mib(node) for node in (nodes.a, nodes.b)]
         with GoodClient(nodes.good):
             for name, trick, call, token in cases:
@@ -530,7 +537,7 @@ class GoodOnes(Scenario):
         for thread in threads:
             thread.start()
         began.wait()
-        time.sleep(0.2)  # all calls are at the server now
+        time.sleep(0.2)  # until all calls have reached the server
         status = choose(nodes).stop(signal.SIGTERM)
         for thread in threads:
             thread.join()
@@ -566,7 +573,7 @@ class GoodOnes(Scenario):
     def test_a_killed_daemon_wakes_its_clients(self):
         nodes = Nodes(self)
         program = ("import time\n"
-                   "for ms in [100] * 8 + [5000]:\n"  # the first eight waits set how long the client spins
+                   "for ms in [100] * 8 + [5000]:\n"  # the client learns from the first eight waits how long to spin
                    "  if ms == 5000: print('waits', flush=True)\n"
                    "  try: calls.slow(ms)\n"
                    "  except TTransport.TTransportException: print('told', flush=True); break\n")

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tests/e2e/scenarios/service_manager_test.py: runs hatrpcd under a stand-in for systemd.
+"""tests/e2e/scenarios/service_manager_test.py: runs hatrpcd under a fake systemd, which the test controls.
 
-tests/package runs hatrpcd under systemd itself.
+The tests in tests/package run hatrpcd under the real systemd.
 """
 
 import contextlib
@@ -18,7 +18,7 @@ import time
 from setting import PROGRAMS, Client, Scenario, main, probe_nodes
 from nodes import ask
 
-# Passes a socket as descriptor 3, and sets LISTEN_PID to the process id that the daemon will have.
+# A command that runs the daemon with a socket as descriptor 3, and with the daemon's process id in LISTEN_PID.
 PASSES_SOCKET = ["/bin/bash", "-c", 'export LISTEN_PID=$$; exec "$@" 3<&"$PASSED_FD"', "bash"]
 
 
@@ -59,7 +59,7 @@ def connects(address):
 
 @contextlib.contextmanager
 def thread_stopped(pid, name):
-    """Stops one thread of a process, as a debugger does; the others run on."""
+    """Stops the thread `name` of a process with ptrace(), as a debugger does, while the other threads continue."""
     seize, interrupt, detach = 0x4206, 0x4207, 17  # PTRACE_…
     ptrace = ctypes.CDLL(None, use_errno=True).ptrace
     ptrace.argtypes = [ctypes.c_long, ctypes.c_long, ctypes.c_void_p, ctypes.c_void_p]
@@ -83,7 +83,7 @@ def reload(node):
 class ServiceManager(Scenario):
     @contextlib.contextmanager
     def nodes_under_systemd(self, **environment):
-        """Starts two nodes, and restarts host-a under the stand-in for systemd; yields both."""
+        """Starts two nodes, and restarts host-a under the fake systemd; yields the nodes and the fake systemd."""
         with probe_nodes() as nodes, FakeSystemd() as systemd:
             self.assertEqual(nodes.a.stop(), 0)
             nodes.a.start(env=systemd.environment | environment)
@@ -124,7 +124,7 @@ class ServiceManager(Scenario):
             done = reload(nodes.a)
             self.assertEqual(done.returncode, 1)
             self.assertRegex(done.stderr, r"probe\.yaml:\d+:\d+: error: perf_goal: 'lightning'")
-            # If the file watcher was quicker than this reload, there is a second pair of messages.
+            # If the daemon's file watcher has also tried to reload the file, there are two pairs of messages.
             statuses = [message["STATUS"] for message in systemd.heard() if "READY" in message]
             self.assertTrue(statuses, "without READY, `systemctl reload` waits until its timeout")
             for status in statuses:
@@ -150,7 +150,7 @@ class ServiceManager(Scenario):
                 time.sleep(0.5)
                 systemd.heard()
                 time.sleep(1.5)  # the watchdog's time is 0.4 s
-                # One message that was due when the thread was stopped may arrive late.
+                # At most one message may arrive: the message that was due when the thread was stopped.
                 self.assertLessEqual(len(systemd.heard()), 1)
             self.assertEqual(systemd.next(), {"WATCHDOG": "1"})
 
@@ -170,7 +170,7 @@ class ServiceManager(Scenario):
                     self.assertEqual(calls.add(1, 2), 3)
                 self.assertEqual(nodes.a.stop(), 0)
 
-                # Between two daemons a client that connects waits, and the next daemon serves it.
+                # A client that connects while no daemon runs must wait, and the next daemon must serve it.
                 answers = []
 
                 def call():

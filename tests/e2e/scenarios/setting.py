@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tests/e2e/scenarios/setting.py: starts what every scenario needs: a stock server, two nodes and stock clients.
+"""tests/e2e/scenarios/setting.py: starts the programs that every scenario needs: a server, two nodes, and clients.
 
-The command line of a scenario is `scenario_test.py PROGRAMS PEERS`: the folder of hatrpcd, and the folder of the built
-probe clients and servers.
+The command line of a scenario is `scenario_test.py PROGRAMS PEERS`. PROGRAMS is the folder of hatrpcd, and PEERS is the
+folder of the built test clients and servers.
 """
 
 import contextlib
@@ -37,7 +37,7 @@ def start_server(address="127.0.0.1:0", language="cpp", options=()):
 class Client:
     """A stock client with framed transport and binary protocol; a context manager.
 
-    Connects to host-a's endpoint of `service`, or to `address`, which may be a server's own.
+    Connects to host-a's endpoint of `service`, or to `address` if it is given.
     """
 
     def __init__(self, nodes, service="Probe", timeout_ms=20_000, address=None):
@@ -60,7 +60,7 @@ class Client:
 
 @contextlib.contextmanager
 def probe_nodes(server=None, manifest_text=None, **more):
-    """Two nodes and the probe server that host-b serves (by default a C++ one that this function starts)."""
+    """Starts two nodes; yields them. host-b serves the test server `server`, by default a new C++ server."""
     own = server or start_server()
     try:
         with TwoNodes(PROGRAMS, manifest_text or manifest(), {"Probe": hatrpc_address(own.addresses[0])},

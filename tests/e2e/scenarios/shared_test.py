@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tests/e2e/scenarios/shared_test.py: clients that share connections to a stock server get their own replies.
+"""tests/e2e/scenarios/shared_test.py: in shared mode, each client gets the replies to its own calls.
 
-The clients use many patterns of sequence ids. Beside them, hostile clients send parts of requests, several messages in
-one frame, and calls that falsely claim to be oneway.
+The clients use many patterns of sequence ids. At the same time, hostile clients send parts of requests, several
+messages in one frame, and calls that falsely claim to be oneway.
 """
 
 import json
@@ -20,7 +20,7 @@ from thrift.transport import TTransport
 PROTOCOLS = {"binary": TBinaryProtocol.TBinaryProtocol, "compact": TCompactProtocol.TCompactProtocol,
              "json": TJSONProtocol.TJSONProtocol}
 COMBINATIONS = [(transport, protocol) for transport in ("framed", "buffered") for protocol in PROTOCOLS]
-HALVES = 16  # clients that each send half of a request and no more
+HALVES = 16  # clients that each send only half of a request
 IDS = {"always 0": lambda i: 0, "all equal": lambda i: 12345, "negative": lambda i: -1 - i,
        "ascending": lambda i: i, "at the edge": lambda i: 0x7fffffff - i % 2}
 CLIENTS, CALLS = 6, 20
@@ -29,7 +29,7 @@ ADD_RESULT = ProbeOfTomorrow.Client.add.__globals__["add_result"]
 
 
 def json_end(data):
-    """Returns where the first message ends; Thrift's JSON reader would take the bytes after it for a part of it."""
+    """Returns the offset of the first JSON message's end. Thrift's JSON reader would read too many bytes."""
     try:
         return json.JSONDecoder().raw_decode(data.decode())[1]
     except json.JSONDecodeError as error:
@@ -37,7 +37,7 @@ def json_end(data):
 
 
 class RawClient:
-    """Writes calls of `add` with any sequence id and message type, and reads replies one by one."""
+    """A client that sends calls of `add` with any sequence id and message type, and reads replies one by one."""
 
     def __init__(self, address, transport, protocol):
         host, _, port = address.removeprefix("tcp:").rpartition(":")
@@ -53,7 +53,7 @@ class RawClient:
         self.socket.close()
 
     def seqid(self, seqid):
-        # Python's compact protocol loops for ever when it writes a negative number here.
+        # Python's compact protocol loops forever if it writes a negative sequence id.
         return seqid & 0xffffffff if self.protocol == "compact" else seqid
 
     def message(self, seqid, left, right, kind=TMessageType.CALL):
@@ -145,9 +145,9 @@ class Shared(Scenario):
             whole = half.message(number, number, number)
             half.socket.sendall((struct.pack(">I", len(whole)) if half.framed else b"") + whole[:len(whole) // 2])
         for i in range(CALLS):
-            for number, each in enumerate(clients):  # sends all calls before it reads a reply
+            for number, each in enumerate(clients):  # send all calls before reading a reply
                 each.send(each.message(seqid(i), 1000 * number, i))
-            # A call of a function that has a reply, with the message type of a oneway call.
+            # Send a call that has a reply with the message type of a oneway call.
             early.send(early.message(seqid(i), 5_000_000, i, TMessageType.ONEWAY))
         if twice.framed:
             twice.send(twice.message(1, 1, 1), twice.message(2, 2, 2))

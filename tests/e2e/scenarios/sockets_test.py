@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tests/e2e/scenarios/sockets_test.py: effects of TCP between an application and its hatrpcd.
+"""tests/e2e/scenarios/sockets_test.py: TCP between applications and hatrpcd.
 
-Tests a server whose queue of connections is full, and clients and servers that send a message in two segments.
+Tests a server whose listen queue is full, and clients and servers that send a message in two TCP segments.
 """
 
 import socket
@@ -45,7 +45,7 @@ class LateServer:
             answer_adds(stream, stream.sendall)
 
     def close(self):
-        self.listener.shutdown(socket.SHUT_RDWR)  # wakes accept(); close() would not, and its number may be reused
+        self.listener.shutdown(socket.SHUT_RDWR)  # wakes the thread in accept(), which close() does not
         self.acceptor.join()
         self.listener.close()
 
@@ -67,7 +67,7 @@ def answer_adds(stream, send):
 
 
 class InTwoSegments:
-    """Sends each frame as Rust's framed transport does: the length in one segment, the rest in another."""
+    """A stream that sends each Thrift frame as Rust's library does: its length in a TCP segment of its own."""
 
     def __init__(self, stream):
         stream.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 0)

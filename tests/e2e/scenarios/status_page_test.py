@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tests/e2e/scenarios/status_page_test.py: opens the status page in a browser: live, hostile data, no daemon."""
+"""tests/e2e/scenarios/status_page_test.py: opens the status page in a browser, with live data, with hostile data, and
+after the daemon has ended."""
 
 import contextlib
 import http.server
@@ -15,7 +16,7 @@ from certificates import Certificates
 from nodes import wait_until
 from selenium.webdriver.common.keys import Keys
 
-WAIT = 60  # seconds, for what takes two or three seconds on a machine that is not busy
+WAIT = 60  # seconds; each wait takes two or three seconds on an idle machine
 EVIL = "<img src=x onerror=\"window.broken='img'\"><script>window.broken='script'</script>\"'&lt;"
 MARKUP = {"img", "script", "iframe", "object", "a", "form"}
 
@@ -45,9 +46,9 @@ class Load:
 
 
 def evil(value, key=""):
-    """Returns the same JSON with markup in every text, and in the keys that come from tables of the daemon."""
+    """Returns the JSON value with HTML markup added to every text, and to those keys that the daemon's tables name."""
     if key == "successful":
-        return False  # so that the page shows the error
+        return False  # makes the page show the error text
     if isinstance(value, str):
         return value if key in ("side", "use", "link_security") else EVIL + value
     if isinstance(value, list):
@@ -59,9 +60,9 @@ def evil(value, key=""):
 
 
 class EvilDaemon:
-    """A proxy before a daemon's HTTP server. A context manager.
+    """An HTTP proxy to a daemon that adds markup to all JSON, and removes the page's Content-Security-Policy.
 
-    It removes the page's Content-Security-Policy, and puts markup into all JSON.
+    A context manager.
     """
 
     def __init__(self, address):
@@ -102,7 +103,7 @@ class StatusPage(Scenario):
         cls.browser = cls.enterClassContext(Browser())
 
     def row(self, section, **wanted):
-        """Returns the first row that has these cells, or {}."""
+        """Returns the first row of the section's table that has the cells `wanted`, or {} if there is none."""
         return next((row for row in self.browser.table(section)
                      if all(row[key] == value for key, value in wanted.items())), {})
 
@@ -147,7 +148,7 @@ class StatusPage(Scenario):
                 yield nodes, certificates
 
     def fact(self, name):
-        """Returns the value of a fact in the head of the page."""
+        """Returns the value that the head of the page shows for `name`."""
         return self.browser.js("[...document.querySelectorAll('#about div')].find("
                                f"(fact) => fact.firstChild.textContent === '{name}')?.lastChild.textContent")
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tests/e2e/scenarios/takeover_test.py: a new hatrpcd takes over from the running one, and no call fails."""
+"""tests/e2e/scenarios/takeover_test.py: a new hatrpcd takes over from the running hatrpcd, and no call fails."""
 
 import contextlib
 import json
@@ -63,7 +63,7 @@ def seldom(calls, number):
 
 @contextlib.contextmanager
 def load(test, nodes, calls=(add, add, add, mixed, mixed, seldom, seldom)):
-    """Runs one caller for each element of `calls`; every caller must still make calls, without error, at the end."""
+    """Runs one caller for each element of `calls`. At the end, every caller must still make calls without an error."""
     callers = [Caller(nodes, call) for call in calls]
     try:
         wait_until("every caller has made a call", lambda: all(one.calls or one.error for one in callers), PATIENCE_S)
@@ -94,7 +94,7 @@ def ended(process):
 
 
 class Successor:
-    """Speaks the takeover protocol to the running hatrpcd as a new hatrpcd does, step by step as the test asks."""
+    """A fake new hatrpcd: it speaks the takeover protocol to the running hatrpcd, and the test controls each step."""
 
     HELLO, REFUSE, LISTENERS, LAST_LISTENERS, READY, GO, SERVING, CONNECTION, SERVER_CONNECTION = range(1, 10)
 
@@ -151,7 +151,7 @@ class Takeover(Scenario):
             self.assertFalse(os.path.exists(ring), "the last daemon must remove the path of the ring")
 
     def test_unmodified_cpp_clients_on_a_unix_socket(self):
-        """Runs all cases of probe_client, pipelining included, while daemons take over."""
+        """Runs all cases of the C++ test client, also those with pipelined calls, while daemons take over."""
         with tempfile.TemporaryDirectory(prefix="hatrpc-takeover-") as folder:
             path = f"{folder}/probe.sock"
             with probe_nodes(endpoints={"Probe": f"unix:{path}"}) as nodes:
@@ -186,7 +186,7 @@ class Takeover(Scenario):
                 thread.start()
                 self.wait_for_call(nodes, "slow")
                 old = node.take_over()
-                with Client(nodes) as calls:  # calls go on while the old daemon still has a call
+                with Client(nodes) as calls:  # new calls must succeed while the old daemon finishes its call
                     while old.poll() is None and not answers:
                         add(calls, 2)
                 thread.join()
@@ -203,10 +203,10 @@ class Takeover(Scenario):
     def test_whoever_gives_up_leaves_the_old_one_as_it_was(self):
         with probe_nodes() as nodes, load(self, nodes):
             pid = nodes.a.process.pid
-            Successor(nodes.a).close()  # gives up after it has received the listening sockets
+            Successor(nodes.a).close()  # disconnects after it has received the listening sockets
             late = Successor(nodes.a)
             late.say(Successor.READY, late.addresses)
-            late.hear(Successor.GO)  # from here on the old daemon accepts no connections
+            late.hear(Successor.GO)  # the old daemon no longer accepts connections now
             late.close()
             with Client(nodes) as calls:
                 add(calls, 1)
@@ -255,7 +255,7 @@ class Takeover(Scenario):
             thread.join()
             self.assertEqual(answers, [2000])
             self.assertEqual(ended(old), 0)
-            nodes.a.start()  # the daemon can bind its addresses, whatever the killed one left there
+            nodes.a.start()  # the new daemon must be able to bind the addresses of the killed daemon
             with Client(nodes) as calls:
                 add(calls, 1)
 
@@ -304,7 +304,7 @@ class Takeover(Scenario):
 
     @staticmethod
     def end(pid):
-        """Ends the successor and reaps it: it is a child of the process that started the old daemon, this test."""
+        """Ends the successor and reaps it, because the successor is a child of this test's process."""
         os.kill(pid, signal.SIGTERM)
         wait_until("the successor has ended", lambda: os.waitpid(pid, os.WNOHANG) == (pid, 0), PATIENCE_S)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tests/e2e/scenarios/tls_test.py: links under TLS: which peers are accepted, why others are refused, and rotation."""
+"""tests/e2e/scenarios/tls_test.py: links with TLS: accepted peers, refused peers and the reasons, and rotation."""
 
 import contextlib
 import json
@@ -20,7 +20,7 @@ from certificates import revoke
 from nodes import ask, wait_until
 from reload_test import Load
 
-WAIT_S = 30  # a handshake takes milliseconds; a busy machine may take long
+WAIT_S = 30  # long enough on a busy machine: a handshake takes milliseconds
 LIMITS = {"connect_timeout": "20s"}
 
 
@@ -30,7 +30,7 @@ def make_certificates(folder, *nodes, days=1):
 
 
 def make_certificate_of_tomorrow(folder, node):
-    """Replaces the certificate of `node` by one that is not valid before 2099."""
+    """Replaces the certificate of `node` by a certificate that is not valid before the year 2099."""
     (folder / "database").touch()
     (folder / "openssl.cnf").write_text(f"""
 [ca]
@@ -66,8 +66,8 @@ def client_hello():
     return said.read()
 
 
-# Keeps 100 connections open that begin a TLS handshake. Each one ends when it is answered, another begins, and a dot is
-# printed. The reset leaves no port behind.
+# A program that keeps 100 connections open, each of which begins a TLS handshake. When a connection is answered, the
+# program prints a dot, resets the connection (so that its port is free at once), and opens another connection.
 FLOOD = """
 import contextlib, select, socket, struct, sys
 said, poll, opened = bytes.fromhex(sys.argv[2]), select.epoll(), {}
@@ -92,7 +92,7 @@ while True:
 
 @contextlib.contextmanager
 def flood(port, said):
-    """Yields a function that ends the flood and returns how many connections were answered."""
+    """Runs the program FLOOD. Yields a function that ends it and returns how many connections were answered."""
     with tempfile.TemporaryFile() as answered:
         process = subprocess.Popen([sys.executable, "-c", FLOOD, str(port), said.hex()], stdout=answered)
 
@@ -112,7 +112,7 @@ def fingerprint(file):
 
 
 class TlsNodes(Scenario):
-    """Base of tests whose nodes use certificates of a CA that the test makes."""
+    """Base class of tests whose nodes use certificates of a CA that the test makes."""
 
     def setUp(self):
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="hatrpc-tls-"))
@@ -120,7 +120,7 @@ class TlsNodes(Scenario):
         make_certificates(self.folder / "one", "host-a", "host-b")
 
     def files(self, node, authority="one"):
-        """Returns the files of `node`, given as folder and name (one/host-a), and of the CA to trust."""
+        """Returns the paths of the node's certificate and key (`node`: "one/host-a"), and of the CA to trust."""
         return {"certificate": str(self.folder / f"{node}.pem"),
                 "key": str(self.folder / f"{node}.key"),
                 "ca": str(self.folder / authority / "ca.pem")}
@@ -145,7 +145,7 @@ class TlsNodes(Scenario):
             context.maximum_version = version
         with socket.create_connection(("127.0.0.1", nodes.link), timeout=WAIT_S) as plain:
             with context.wrap_socket(plain) as connection:
-                if node is None:  # in TLS 1.3 the alert about the missing certificate comes after the handshake
+                if node is None:  # TLS 1.3 sends the alert about a missing certificate after the handshake
                     connection.recv(1)
                 return connection.getpeercert(binary_form=True)
 
@@ -202,8 +202,8 @@ class Tls(TlsNodes):
         make_certificates(self.folder / "one", "host-y")
         make_certificate_of_tomorrow(self.folder / "one", "host-y")
         insecure = {"insecure": True}
-        # Name: host-a's link, host-b's link; the text in host-a's status and in host-b's log; the reasons under
-        # which host-a and host-b count the failure.
+        # The values of each row: the key `link` of host-a and of host-b; the texts in host-a's status and in host-b's
+        # log; the reasons under which host-a and host-b count the failure.
         rows = {
             "another CA's caller": (
                 self.tls("two/host-a"), None, "refuses this node's certificate: unknown ca",
@@ -290,11 +290,11 @@ class Tls(TlsNodes):
             while (began := time.monotonic()) < end:
                 self.assertEqual(calls.add(len(times), 1), len(times) + 1)
                 times.append(time.monotonic() - began)
-                time.sleep(0.002)  # leaves the processors to the flood
+                time.sleep(0.002)  # leaves processor time to the flood
         return statistics.median(times)
 
     def processor_share(self, node, seconds=2):
-        """Returns how much of one processor a node's daemon uses."""
+        """Returns the processor time that a node's daemon uses, as a share of one processor."""
         def used():
             fields = pathlib.Path(f"/proc/{node.process.pid}/stat").read_text().rpartition(")")[2].split()
             return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
@@ -314,8 +314,8 @@ class Tls(TlsNodes):
             print(f"median call: {calm * 1e6:.0f} us, and {under * 1e6:.0f} us beside {answered} handshakes, which "
                   f"took {share:.2f} of a processor", file=sys.stderr)
             self.assertGreater(answered, 50)
-            # The daemon controls its processor time, and not the time of a call on a busy machine: two medians of
-            # different moments differ with what else runs then. Without turns the share is 0.98.
+            # Check the daemon's processor time, and not the time of a call, which other programs on the machine affect.
+            # The share would be 0.98 if the daemon did not limit the handshakes' part of its time.
             self.assertLess(share, 0.5, "a quarter for the handshakes' work, and accepting connections")
             self.assertTrue(nodes.a.get("/status")["links"][0]["up"])
             self.assertEqual(nodes.a.get("/status")["links"][0]["sessions"], 1, "the link is still the first one")
@@ -357,7 +357,7 @@ class Tls(TlsNodes):
                 load.end()
             self.assertEqual(load.failed, [])
             self.assertGreater(load.calls, 10)
-            # A link that is made after that uses the new certificates.
+            # After the restart of host-b, the new link uses the new certificates.
             self.assertEqual(nodes.b.stop(), 0)
             nodes.b.start()
             self.await_up(nodes)

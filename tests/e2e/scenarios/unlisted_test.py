@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tests/e2e/scenarios/unlisted_test.py: functions that no manifest lists, and Go's oneway calls.
+"""tests/e2e/scenarios/unlisted_test.py: calls of unlisted functions, and oneway calls of Go's library.
 
-Go's library sends a oneway call as an ordinary one.
+Go's library sends a oneway call with the message type of an ordinary call.
 """
 
 import re

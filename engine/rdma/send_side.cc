@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// engine/rdma/sending.cc: turns frames into messages: puts each into a slot or a buffer, and starts
-// its leg.
+#include "engine/rdma/send_side.h"
+
 #include <algorithm>
 #include <cstring>
 #include <utility>
@@ -12,70 +12,60 @@
 
 namespace hat::engine {
 
-uint64_t RdmaLane::send(FrameHeader header, std::initializer_list<Bytes> pieces) {
-  size_t bytes = 0;
-  for (const Bytes piece : pieces) bytes += piece.size();
-  return send(header, bytes, {pieces.begin(), pieces.size()}, nullptr);
+SendSide::SendSide(RdmaLane& lane, RequestChain& chain, const LaneShape& shape, LaneEvents& events)
+    : lane_(lane), chain_(chain), shape_(shape), events_(events), out_(shape.slots) {}
+
+void SendSide::set_memory(Buffer slots, Buffer extra) {
+  slots_ = std::move(slots);
+  extra_ = std::move(extra);
 }
 
-uint64_t RdmaLane::send_zero_copy(FrameHeader header, const BorrowedRange& payload) {
-  return send(header, payload.segment.bytes, {}, &payload);
-}
-
-uint64_t RdmaLane::send(FrameHeader header, size_t bytes, std::span<const Bytes> pieces,
-                        const BorrowedRange* borrowed) {
-  const uint64_t number = sent_ + waiting_.size();
-  const InCall guard(*this);
-  if (broken() || !may_send(bytes)) return number;
-  header.payload_bytes = static_cast<uint32_t>(bytes);
-  const bool asks = header.kind == FrameKind::kCall || header.kind == FrameKind::kMore;
-  if (asks && header.replies != 0) ++due_;
+void SendSide::send(const FrameHeader& header, std::span<const Bytes> pieces,
+                    const BorrowedRange* borrowed) {
   if (!waiting_.empty() || !begin(header, pieces, borrowed)) keep_waiting(header, pieces, borrowed);
-  return number;
 }
 
-bool RdmaLane::may_send(size_t bytes) {
-  if (bytes <= message_bytes_max_) return true;
-  go_down("a message of " + std::to_string(bytes) +
-          " bytes is too large: the two sides have memory for " +
-          std::to_string(message_bytes_max_) + " bytes at most; raise fabric.max_pinned");
-  return false;
+Fate SendSide::fate(uint64_t number) const {
+  if (number < acked_) return Fate::kDelivered;
+  if (number >= sent_) return Fate::kNotDelivered;
+  const Outgoing& message = out_[number & (out_.size() - 1)];
+  return message.exposed ? Fate::kUnknown : Fate::kNotDelivered;
 }
 
 // Returns the leg that moves a frame. A leg that only carries replies is chosen only for a reply
 // that the other side READs: for other frames the other side may not poll its slots.
-Leg RdmaLane::leg_for(const FrameHeader& frame) const {
-  const LaneShape& shape = options_.out;
+Leg SendSide::leg_for(const FrameHeader& frame) const {
   const uint32_t bytes = frame.payload_bytes;
   const uint32_t fits =
-      shape.leg == Leg::kSend ? std::min(shape.slot_bytes, kEagerBytesMax) : shape.slot_bytes;
-  if (bytes > fits) return shape.beyond;
-  const LegRow& wanted = row(shape.leg);
-  if (wanted.on_demand && bytes != 0) return shape.leg;
+      shape_.leg == Leg::kSend ? std::min(shape_.slot_bytes, kEagerBytesMax) : shape_.slot_bytes;
+  if (bytes > fits) return shape_.beyond;
+  const LegRow& wanted = row(shape_.leg);
+  if (wanted.on_demand && bytes != 0) return shape_.leg;
   const bool answers = (frame.kind == FrameKind::kReply || frame.kind == FrameKind::kMore) &&
                        (frame.flags & kEarly) == 0;             // R does not poll for early pieces
   const bool is_read = answers && fetch_epoch_there_ % 2 == 1;  // otherwise it is pushed at once
-  if (!wanted.on_demand && (!wanted.replies || is_read)) return shape.leg;
-  return bytes <= kEagerBytesMax ? Leg::kSend : shape.beyond;
+  if (!wanted.on_demand && (!wanted.replies || is_read)) return shape_.leg;
+  return bytes <= kEagerBytesMax ? Leg::kSend : shape_.beyond;
 }
 
 // Returns false if no slot, send entry or buffer is free for the frame now.
-bool RdmaLane::begin(const FrameHeader& header, std::span<const Bytes> pieces,
+bool SendSide::begin(const FrameHeader& header, std::span<const Bytes> pieces,
                      const BorrowedRange* borrowed) {
-  if (sent_ - returned_ == out_.size() || space() < kRequestsMax) return false;
+  if (sent_ - returned_ == out_.size() || lane_.space() < kRequestsMax) return false;
   Outgoing& message = outgoing(sent_);
   message.leg = leg_for(header);
   const bool on_demand = row(message.leg).on_demand;
-  if (on_demand && rendezvous_out_ == kRendezvousMax) return false;
+  if (on_demand && on_demand_ == kRendezvousMax) return false;
   message.sequence = sent_;
   message.frame = header;
   message.exposed = true;
   if (!stage(message, pieces, borrowed)) return false;
   message.on_demand = on_demand;
-  if (on_demand) ++rendezvous_out_;
+  if (on_demand) ++on_demand_;
   ++sent_;
+  DCHECK_LE(sent_ - returned_, out_.size());
   chain_.signal_every(message.borrowed);  // the completion allows the range to be returned
-  handler(message.leg).start(message);
+  lane_.handler(message.leg).start(message);
   chain_.signal_every(false);
   message.posted = chain_.posted();
   if (message.borrowed) ++borrowed_;
@@ -83,10 +73,9 @@ bool RdmaLane::begin(const FrameHeader& header, std::span<const Bytes> pieces,
   return true;
 }
 
-bool RdmaLane::stage(Outgoing& message, std::span<const Bytes> pieces,
+bool SendSide::stage(Outgoing& message, std::span<const Bytes> pieces,
                      const BorrowedRange* borrowed) {
-  std::byte* slot =
-      slots_.bytes().data() + (message.sequence & (out_.size() - 1)) * stride(options_.out);
+  std::byte* slot = slots_.bytes().data() + (message.sequence & (out_.size() - 1)) * stride(shape_);
   message.envelope = reinterpret_cast<Envelope*>(slot);
   message.payload = {slot + sizeof(Envelope), message.frame.payload_bytes, slots_.lkey()};
   message.payload_rkey = slots_.rkey();
@@ -101,7 +90,7 @@ bool RdmaLane::stage(Outgoing& message, std::span<const Bytes> pieces,
     message.payload = borrowed->segment;
     message.payload_rkey = borrowed->rkey;
   } else if (leg.on_demand) {
-    auto buffer = poller_.arena().take_message(Purpose::kSend, message.frame.payload_bytes);
+    auto buffer = lane_.poller().arena().take_message(Purpose::kSend, message.frame.payload_bytes);
     starved_ = !buffer;
     if (!buffer) return false;
     message.buffer = std::move(*buffer);
@@ -113,57 +102,73 @@ bool RdmaLane::stage(Outgoing& message, std::span<const Bytes> pieces,
   for (const Bytes piece : pieces) at = std::copy(piece.begin(), piece.end(), at);
   Envelope& envelope = *message.envelope;
   envelope = {.sequence = static_cast<uint32_t>(message.sequence),
-              .delivered = static_cast<uint32_t>(in_.next()),
               .kind = ControlKind::kMessage,
               .leg = message.leg,
-              .fetch_epoch = fetch_epoch_,
               .frame = message.frame};
+  lane_.receiver().write_report(envelope);
   if (leg.sums) envelope.checksum = sum_of(envelope, message.payload.data);
-  to_tell_ = 0;
   return true;
 }
 
 // --- Waiting frames ---
 
-void RdmaLane::keep_waiting(const FrameHeader& header, std::span<const Bytes> pieces,
+void SendSide::keep_waiting(const FrameHeader& header, std::span<const Bytes> pieces,
                             const BorrowedRange* borrowed) {
   waiting_.push_back(header, pieces, borrowed);
-  congested_ = congested_ || waiting_.bytes() > kCongestedBytes;
-  if (waiting_.bytes() > kQueuedBytesMax)
-    go_down("the peer takes no more data, and too much is queued");
+  congested_ = congested_ || waiting_.bytes() > RdmaLane::kCongestedBytes;
+  if (waiting_.bytes() > RdmaLane::kQueuedBytesMax) {
+    lane_.go_down("the peer takes no more data, and too much is queued");
+  }
 }
 
-void RdmaLane::begin_waiting() {
-  while (!waiting_.empty() && !broken()) {
+bool SendSide::begin_waiting() {
+  bool began = false;
+  while (!waiting_.empty() && !lane_.broken()) {
     const Bytes copied = waiting_.copied();
     starved_ = false;
     const std::span<const Bytes> pieces(&copied, copied.empty() ? 0u : 1u);
-    if (!begin(waiting_.header(), pieces, waiting_.borrowed())) return;
+    if (!begin(waiting_.header(), pieces, waiting_.borrowed())) return began;
     waiting_.pop_front();
+    began = true;
   }
-  if (waiting_.empty() && congested_ && !broken()) {
+  if (waiting_.empty() && congested_ && !lane_.broken()) {
     congested_ = false;
     events_.on_uncongested();
   }
+  return began;
 }
 
 // --- Acknowledged messages ---
 
-std::optional<uint64_t> RdmaLane::sent_sequence(uint32_t low_bits) const {
+std::optional<uint64_t> SendSide::sent_sequence(uint32_t low_bits) const {
   const uint64_t number = acked_ + (low_bits - static_cast<uint32_t>(acked_));
   return number < sent_ ? std::optional(number) : std::nullopt;
 }
 
-void RdmaLane::acknowledge(uint64_t delivered) {
+bool SendSide::take_report(const Envelope& envelope) {
+  const auto epoch_ahead = static_cast<int8_t>(envelope.fetch_epoch - fetch_epoch_there_);
+  if (epoch_ahead > 0) fetch_epoch_there_ = envelope.fetch_epoch;
+  // This side may find a message after later ones, so an older number is not an error.
+  const auto ahead = static_cast<int32_t>(envelope.delivered - static_cast<uint32_t>(acked_));
+  if (ahead <= 0) return true;
+  if (static_cast<uint64_t>(ahead) > sent_ - acked_) {
+    lane_.breaks("it acknowledges more messages than were sent");
+    return false;
+  }
+  acknowledge(acked_ + static_cast<uint64_t>(ahead));
+  return true;
+}
+
+void SendSide::acknowledge(uint64_t delivered) {
   DCHECK(acked_ <= delivered && delivered <= sent_) << acked_ << ", " << delivered << ", " << sent_;
-  while (rendezvous_out_ != 0 && acked_ != delivered) free_buffer(outgoing(acked_++));
+  while (on_demand_ != 0 && acked_ != delivered) free_buffer(outgoing(acked_++));
   acked_ = delivered;
   return_borrowed();
 }
 
-// Returns the borrowed ranges that this side's device has finished reading. An `on_demand` message
-// is different: its leg handler returns the range, or else its acknowledgement does.
-void RdmaLane::return_borrowed() {
+// The leg handler of an `on_demand` message returns the message's range, or else its
+// acknowledgement does.
+void SendSide::return_borrowed() {
   for (uint64_t each = returned_; borrowed_ != 0 && each != sent_; ++each) {
     Outgoing& message = outgoing(each);
     if (!message.borrowed) continue;
@@ -175,28 +180,43 @@ void RdmaLane::return_borrowed() {
   while (returned_ != acked_ && !outgoing(returned_).borrowed) ++returned_;
 }
 
-void RdmaLane::give_back(Outgoing& message) {
+void SendSide::return_copied() {
+  for (; !copied_.empty(); copied_.pop_front()) events_.on_returned(copied_.front());
+}
+
+void SendSide::give_back(Outgoing& message) {
   DCHECK_NE(borrowed_, 0u);
   message.borrowed = false;
   --borrowed_;
   events_.on_returned(message.sequence);
 }
 
-void RdmaLane::free_buffer(uint64_t sequence) {
+void SendSide::free_buffer(uint64_t sequence) {
   if (sequence < acked_) return;
   Outgoing& message = outgoing(sequence);
   free_buffer(message);
   if (message.borrowed) give_back(message);
 }
 
-void RdmaLane::free_buffer(Outgoing& message) {
+void SendSide::free_buffer(Outgoing& message) {
   if (message.buffer) message.buffer.give_back();
-  if (std::exchange(message.on_demand, false)) --rendezvous_out_;
+  if (std::exchange(message.on_demand, false)) --on_demand_;
 }
 
-RemoteBuffer RdmaLane::other_slot(uint64_t sequence) const {
-  const uint64_t offset = (sequence & (out_.size() - 1)) * stride(options_.out);
-  return {other_.window.address + offset, stride(options_.out), other_.window.rkey};
+RemoteBuffer SendSide::other_slot(uint64_t sequence) const {
+  const uint64_t offset = (sequence & (out_.size() - 1)) * stride(shape_);
+  return {other_window_.address + offset, stride(shape_), other_window_.rkey};
+}
+
+WorkRequest& SendSide::post_message(const Outgoing& message, Opcode opcode,
+                                    const RemoteBuffer& remote) {
+  auto* slot = reinterpret_cast<std::byte*>(message.envelope);
+  const bool together = message.payload.data == slot + sizeof(Envelope);
+  const auto head = static_cast<uint32_t>(sizeof(Envelope));
+  WorkRequest& work =
+      lane_.post(opcode, {slot, together ? message.bytes() : head, slots_.lkey()}, remote);
+  if (!together && message.payload.bytes != 0) chain_.gather(message.payload);
+  return work;
 }
 
 }  // namespace hat::engine
