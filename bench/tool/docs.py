@@ -2,7 +2,8 @@
 """bench/tool/docs.py: makes docs/results.md from the complete results in docs/results.
 
 docs/results/NAME.json is a complete results.json. docs/results/NAME.md (the result's narrative) is optional and
-written by hand; it explains the result. Only those plots are drawn that a narrative shows, as
+written by hand; it explains the result. Its text before the first heading comes before the result's tables, and
+its sections come after them. Only those plots are drawn that a narrative shows, as
 ![Title](results/NAME-plot-TITLE.svg). `./dev bench report --published` shows all plots.
 """
 
@@ -14,32 +15,40 @@ from tool.experiment import Failed
 HEAD = """\
 # Results
 
-This page has all published measurements. `./dev bench report --docs` makes it from the files in
-[results/](results): the tables from the JSON files, and the texts from the Markdown files, which
-people write. Each section has the command that measured it. Every set-up (*peer* in the code and in
-the files) had its turn in each round of a run, so the ratios between the set-ups of one run are
-meaningful although the machine is not quiet. Do not compare absolute numbers of different runs.
-[The glossary](glossary.md) explains the terms, and [hints.md](hints.md) explains hints and plans.
+This page has all published measurements of hatrpc. Each section begins with the main point of one
+run, and has the command that measured it, its tables, and the conclusions.
 
-`./dev bench report --published` makes a page of the same results with every plot and every value.
-`./dev bench list` names the results that are older than the code that they measure.
+* Do not compare absolute numbers of different runs. Compare the set-ups of one run: in each round
+  of a run every set-up was measured once, so their ratios are meaningful although the machine is
+  not quiet.
+* [The glossary](glossary.md) explains the terms, and [hints.md](hints.md) explains hints and plans.
+* `./dev bench report --docs` makes this page from the files in [results/](results): the tables from
+  the JSON files, and the texts from the Markdown files, which people write.
+* `./dev bench report --published` makes a page of the same results with every plot and every value.
+* `./dev bench list` names the results that are older than the code that they measure.
 
-How to read the tables:
+## How to read the tables
+
+The tables of all runs use these signs:
 
 * n× is a ratio to the row that the table's title names. The ratio is computed in each round, and
-  the table shows the median of the rounds. **≈** marks a ratio within the noise floor of the run:
-  one set-up, measured twice as if it were two, differs by as much. If a run has no such A/A
-  control, its section says so. In such a run, only a ratio that is larger than the spread of the
-  rounds is a difference.
+  the table shows the median of the rounds.
+* **≈** marks a ratio within the noise floor of the run: one set-up, measured twice as if it were
+  two, differs by as much. This measurement is the run's *A/A control*. If a run has no A/A control,
+  its section says so. In such a run, only a ratio that is larger than the spread of the rounds is a
+  difference.
 * The column "spread" (±) has half of the distance between the lowest and the highest round,
   relative to the median, in the column of the table in which this is largest. In plots, thin bars
   reach from the lowest round to the highest.
 * **†** marks a latency that Little's law contradicts: clients ÷ calls per second differs by more
   than 10 % from the time of a call plus the time between two calls. Such latencies mostly leave out
-  calls that had not ended when the measurement ended. They describe only the calls that were quick
-  enough, and do not show how long a client waited.
+  calls that had not ended when the measurement ended. They do not show how long a client waited.
 * A table of goals compares a value, or the ratio of two set-ups, with what was wanted.
 * The load average before a run is mostly that of the run before it.
+
+## All results
+
+The runs of this page, and the questions that they answer:
 """
 
 
@@ -118,16 +127,18 @@ def part(one, experiment, folder):
     facts = one.facts
     versions = "".join(f"; {name} {version}" for name, version in facts["versions"].items())
     source = f" The experiment follows {experiment.source}." if experiment.source else ""
-    summary, _, conclusions = narrative(one.name, folder).partition("\n\n")
+    summary, heading, conclusions = narrative(one.name, folder).partition("### ")
     lines = ["", f"## {title(one, experiment)}", "", f"{experiment.question}{source}", ""]
     if summary:
-        lines += [summary, ""]
-    lines += [f"`{facts['command']}`", "",
+        lines += [summary.rstrip(), ""]
+    lines += [f"### The run of {one.name}", "",
+             f"`{facts['command']}`", "",
              f"Measured on {facts['date'][:10]} at commit {words.commit_words(facts)}; "
              f"{words.machine_words(facts['machine'])}; load average before the run "
              f"{facts['machine']['load_before']}; {words.how_words(facts)}{versions}; "
              f"[all values](results/{one.name}.json).", ""]
-    lines += [f"{noise.summary(one, experiment)} {clock.summary(one, experiment)}", ""]
+    lines += [f"{noise.summary(one, experiment)} {clock.summary(one, experiment)}", "",
+              experiment.notes, "", f"### Tables of {one.name}", ""]
     if wanted := tables.of_goals(experiment, one):
         lines.append(tables.markdown(wanted))
     shown = [table for chart in experiment.charts if chart.in_docs
@@ -138,9 +149,7 @@ def part(one, experiment, folder):
         lines += [f"{len(errors)} of {one.expected()} measurements failed:", ""]
         lines += [f"* {said}" for said in map(words.error_words, errors)]
         lines.append("")
-    if conclusions:
-        lines += [conclusions, ""]
-    return "\n".join([*lines, experiment.notes]).rstrip()
+    return "\n".join([*lines, heading + conclusions]).rstrip()
 
 
 def title(one, experiment):
