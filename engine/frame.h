@@ -6,8 +6,7 @@
 // The initiator is the daemon that opened the link between the two; the other daemon is the
 // acceptor. For each connection of a client the initiator opens a *stream*, a numbered path over
 // the link, and sends calls on this stream. The acceptor answers. One message may be cut into
-// several frames. The frames of one stream keep their order. docs/wire.md section 3 shows the
-// bytes.
+// several frames. The frames of one stream keep their order. docs/link.md shows the bytes.
 #pragma once
 
 #include <array>

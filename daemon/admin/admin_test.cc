@@ -265,7 +265,8 @@ TEST_F(Admin, LetsOnlyRootAndItsOwnUserChangeAnything) {
 }
 
 TEST_F(Admin, StatusTellsLinksAndPlaces) {
-  control_.link_reports = {{1, "host-b", "tcp:10.0.0.2:9465", false, "connection refused", 3, {}}};
+  control_.link_reports = {
+      {1, "host-b", "tcp:10.0.0.2:9465", false, true, "connection refused", 3, {}}};
   control_.link_reports[0].lanes = {{"rfp", true, "down", "cut", 2}};
   control_.link_reports[0].peer_names = {"host-b", "spiffe://p/host-b"};
   control_.config.endpoints.resize(1);

@@ -27,6 +27,7 @@ struct LinkReport {
   std::string peer;
   std::string address;
   bool up = false;
+  bool tried = false;      // the first attempt to connect has ended
   std::string last_error;  // why the link is down; empty while it is up
   uint64_t sessions = 0;   // number of sessions since the start
   std::vector<LaneStatus> lanes;

@@ -77,7 +77,8 @@ class Exposition : public testing::Test {
 // Creates one object of each kind that adds series: a link, a lane, a certificate, a rule and a
 // called function.
 TEST_F(Exposition, KeepsPrometheusNaming) {
-  control_.link_reports = {{0, "host-b", "tcp:x:1", true, "", 1, {{"rfp", true, "up", "", 0}}, {}}};
+  control_.link_reports = {
+      {0, "host-b", "tcp:x:1", true, true, "", 1, {{"rfp", true, "up", "", 0}}, {}}};
   control_.counters[0].peer_sessions["host-b"].add(1);
   control_.certificate_reports = {{.use = "certificate", .subject = "CN=host-a", .not_after = 90}};
   control_.set_manifest({"", {{"Kv", {}, {{"get", false, {}, ""}}, "", AccessRule{{"host-b"}}}}});
@@ -234,7 +235,8 @@ TEST_F(Exposition, HasCumulativeHistogramsThatEndInInf) {
 
 TEST_F(Exposition, EscapesWhatStandsInLabels) {
   const std::string odd = "a\"b\\c\nd";
-  control_.link_reports = {{0, odd, "tcp:x:1", true, "", 1}, {1, odd, "tcp:x:1", false, "", 1}};
+  control_.link_reports = {{0, odd, "tcp:x:1", true, true, "", 1},
+                           {1, odd, "tcp:x:1", false, true, "", 1}};
   EXPECT_EQ(value("hatrpc_peer_up", {{"peer", odd}}), 1);
 }
 

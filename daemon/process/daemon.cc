@@ -44,19 +44,6 @@ std::unique_ptr<Calibrator> make_calibrator(const std::shared_ptr<const NodeConf
   return std::make_unique<Calibrator>(node->node, rdma.what, open);
 }
 
-CertificateReport report_of(const char* use, const std::string& file,
-                            const CertificateFacts& facts) {
-  return {.use = use,
-          .file = file,
-          .subject = facts.subject,
-          .issuer = facts.issuer,
-          .names = facts.names,
-          .not_before = facts.not_before,
-          .not_after = facts.not_after,
-          .serial = facts.serial,
-          .fingerprint = facts.fingerprint};
-}
-
 std::string utc_text(int64_t unix_seconds) {
   const std::time_t time = unix_seconds;
   std::tm parts{};
@@ -477,73 +464,6 @@ Result<uint64_t> Daemon::calibrate(const std::string& peer) {
 
 CalibrationReport Daemon::calibration() const {
   return calibrator_ ? calibrator_->last() : CalibrationReport{};
-}
-
-// --- State ---
-
-std::vector<LinkReport> Daemon::links() const {
-  std::vector<LinkReport> all;
-  for (size_t i = 0; i < threads_.size(); ++i) {
-    const auto status = threads_[i]->ask([](Worker& worker) { return worker.link_status(); });
-    if (!status) continue;
-    for (const LinkStatus& link : *status) {
-      all.push_back({i, link.peer, link.address, link.up, link.last_error, link.sessions,
-                     link.lanes, link.peer_names});
-    }
-  }
-  return all;
-}
-
-std::string Daemon::config_file() const {
-  std::error_code error;
-  const auto absolute = std::filesystem::absolute(config_file_, error);
-  return error ? config_file_ : absolute.string();
-}
-
-std::string Daemon::fabric() const {
-  const OpenedRdma& rdma = threads_.front()->rdma();
-  return rdma.host ? rdma.what : "none, TCP carries all calls: " + rdma.what;
-}
-
-std::string Daemon::fabric_kind() const {
-  const auto& host = threads_.front()->rdma().host;
-  return host ? host->fabric_name() : "none";
-}
-
-std::vector<CertificateReport> Daemon::certificates() const {
-  if (!applied_.tls) return {};
-  const TlsConfig& config = *node_->link.tls;
-  std::vector<CertificateReport> all = {
-      report_of("certificate", config.certificate, applied_.tls->certificate())};
-  for (const CertificateFacts& authority : applied_.tls->authorities()) {
-    all.push_back(report_of("ca", config.ca, authority));
-  }
-  for (const CrlFacts& crl : applied_.tls->crls()) {
-    all.push_back({.use = "crl",
-                   .file = config.crl,
-                   .subject = crl.issuer,
-                   .issuer = crl.issuer,
-                   .not_before = crl.last_update,
-                   .not_after = crl.next_update,
-                   .fingerprint = crl.fingerprint});
-  }
-  return all;
-}
-
-std::vector<std::string> Daemon::pending() const {
-  std::vector<std::string> pending;
-  if (draining()) pending.push_back("draining");
-  for (const LinkReport& link : links()) {
-    if (!link.up && link.last_error == engine::Link::kNotTried) {
-      pending.push_back("link to " + link.peer);
-    }
-  }
-  return pending;
-}
-
-bool Daemon::alive() {
-  return std::ranges::all_of(
-      threads_, [](auto& thread) { return thread->ask([](Worker&) { return true; }).has_value(); });
 }
 
 // --- The end ---

@@ -187,6 +187,7 @@ std::vector<LinkStatus> Worker::link_status() const {
     status = {name,
               to_string(peer.link().address()),
               peer.link().takes_calls(),
+              peer.link().tried(),
               peer.link().last_error(),
               peer.link().sessions(),
               peer.lanes() != nullptr ? peer.lanes()->status() : std::vector<LaneStatus>(),

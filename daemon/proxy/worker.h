@@ -39,6 +39,7 @@ struct LinkStatus {
   std::string peer;
   std::string address;
   bool up = false;
+  bool tried = false;  // the first attempt to connect has ended
   std::string last_error;
   uint64_t sessions = 0;
   std::vector<LaneStatus> lanes;

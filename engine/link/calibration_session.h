@@ -2,8 +2,8 @@
 // engine/link/calibration_session.h: runs calibration sessions. In a calibration session one of the
 // two daemons of a link, the initiator, measures the costs of RDMA operations between the two
 // daemons. This file has the payloads of the kCost… frames and the exchange of these frames.
-// docs/wire.md section 3.4 shows the bytes. A "card" (CostCard) describes the queue pairs and the
-// memory of one side.
+// docs/link.md ("Component costs") shows the bytes. A "card" (CostCard) describes the queue pairs
+// and the memory of one side.
 //
 //   initiator sends kCostOpen     the request to measure: its fabric's reach and its card
 //   acceptor sends kCostAccept    the card of the memory to measure with

@@ -4,7 +4,7 @@
 //
 // The initiator sends its hello first. The initiator's hello names the daemon that the initiator
 // wants to reach, so that another daemon, reached by a wrong address, refuses the link.
-// docs/wire.md section 3.1 shows the bytes.
+// docs/link.md ("Hello") shows the bytes.
 #pragma once
 
 #include <cstdint>

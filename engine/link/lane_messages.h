@@ -2,7 +2,7 @@
 // engine/link/lane_messages.h: the payloads of the kLane… frames, by which two daemons create an
 // RDMA lane (one RDMA connection between them) over the TCP connection of their link. A LaneShape
 // says how one side sends on the lane; a LaneOffer has the address of a side's queue pair and
-// memory. docs/wire.md section 3.3 shows the bytes.
+// memory. docs/link.md ("RDMA lanes") shows the bytes.
 //
 //   initiator: kLaneOpen     the shape for what the initiator sends, the shape that it would like
 //                            for what the acceptor sends, and the reach of its fabric

@@ -18,6 +18,7 @@ Link::Link(Reactor& reactor, Address address, SessionOptions options, Duration b
 
 void Link::follow(const Link& before) {
   sessions_ = before.sessions_;
+  tried_ = true;
   last_error_ = "the peer is shutting down";
 }
 
@@ -41,7 +42,7 @@ void Link::attempt() {
 }
 
 void Link::on_session_up(Session&) {
-  session_was_up_ = true;
+  session_was_up_ = tried_ = true;
   ++sessions_;
   backoff_ = kBackoffMin;
   last_error_.clear();
@@ -64,6 +65,7 @@ void Link::on_uncongested(Session&) { events_.on_link_uncongested(*this); }
 void Link::on_session_down(Session&, const std::string& reason) {
   const bool was_up = session_was_up_;
   if (was_up && !going_away_) down_since_ = reactor_.now();
+  tried_ = true;
   last_error_ = reason;
   events_.defer_delete(std::move(session_));
   if (!retired_) try_later();

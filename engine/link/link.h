@@ -38,8 +38,6 @@ class LinkEvents {
 class Link final : public SessionEvents {
  public:
   static constexpr Duration kBackoffMin = std::chrono::milliseconds(10);
-  // The text that last_error() returns before the first attempt to connect has failed.
-  static constexpr const char* kNotTried = "not tried yet";
 
   Link(Reactor& reactor, Address address, SessionOptions options, Duration backoff_max,
        uint32_t seed, LinkEvents& events);
@@ -86,6 +84,8 @@ class Link final : public SessionEvents {
   // Returns how many sessions have been up so far, including the current one. A stream belongs to
   // one session, so a changed count means that the streams of the earlier session are gone.
   uint64_t sessions() const { return sessions_; }
+  // Returns true once the first attempt to connect has succeeded or failed.
+  bool tried() const { return tried_; }
   const std::string& last_error() const { return last_error_; }
   // Returns a number for a new stream of this session. Numbers start again at 1 after 2^32 - 1.
   uint32_t next_stream() {
@@ -117,7 +117,8 @@ class Link final : public SessionEvents {
   bool session_was_up_ = false;  // the current session, or else the last session, was up
   bool going_away_ = false;
   bool retired_ = false;
-  std::string last_error_ = kNotTried;
+  bool tried_ = false;
+  std::string last_error_ = "not tried yet";
   std::unique_ptr<Timer> retry_;
   std::unique_ptr<Session> session_;
 };
