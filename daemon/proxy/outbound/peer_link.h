@@ -71,7 +71,8 @@ class PeerLink final : public engine::LinkEvents, public PeerLanesEvents {
   // Returns true if, since the last take_stirred(), an event of a lane has let client connections
   // send. Lanes of other links, which were flushed before, can then have unsent frames.
   bool take_stirred() { return std::exchange(stirred_, false); }
-  // Returns true if no frame waits to be sent. Also returns true while the link is down.
+  // Returns true if the TCP connection has no frame to send, and the peer has taken all frames on
+  // the RDMA lanes. Also returns true while the link is down.
   bool all_sent() const;
 
   // Passes a frame from the link or from one of its lanes on to the stream's client connection.
