@@ -119,8 +119,8 @@ void ClientConnection::on_fail(const FrameHeader& header, Bytes payload) {
   // An opaque connection no longer knows its calls, so it fails as a whole.
   if (mode_ == Mode::kOpaque) return fail_opaque(told.failure, told.detail);
   for (size_t i = 0; i < calls_.size(); ++i) {
-    // Skips calls that have failed in this daemon: their ordinal can be that of another call,
-    // because a call that was never sent has the ordinal 0 or that of an earlier stream.
+    // Skips calls that have failed in this daemon: the ordinal of such a call can be from an
+    // earlier stream, and then equals the ordinal of another call on this stream.
     if (calls_[i].ordinal != header.call || calls_[i].failure) continue;
     // If `replies` of the kFail frame is 0, the last piece of the request may not have arrived at
     // the peer yet. The frame then does not show that the peer has taken the whole request.
