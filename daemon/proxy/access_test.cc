@@ -3,7 +3,8 @@
 
 #include "daemon/proxy/fake_node.h"
 
-// Tests who may call which function: the manifest's rules against what a peer's link has proved.
+// Tests which functions a peer may call, according to the manifest's `allow` rules and the names
+// that the peer has proved.
 namespace hat {
 namespace {
 
@@ -20,7 +21,7 @@ std::string word(uint32_t value) {
           static_cast<char>(value >> 8), static_cast<char>(value)};
 }
 
-// Returns a strict binary message with an empty struct, without its frame.
+// Returns an unframed message in the strict binary encoding, with an empty struct.
 std::string body_of(const std::string& name) {
   return word(0x80010001u) + word(static_cast<uint32_t>(name.size())) + name + word(0) + '\0';
 }
@@ -45,7 +46,7 @@ class Access : public testing::Test {
     link_->written.clear();
   }
 
-  // Sends a call that its kCall announces as that function, with one frame for each piece.
+  // Sends a call whose kCall frame names this function, in one frame for each piece.
   void call(const std::string& announced, const std::vector<std::string>& pieces) {
     ++calls_;
     for (size_t i = 0; i < pieces.size(); ++i) {
@@ -167,7 +168,7 @@ TEST_F(Access, RefusesASecondMessageInAFrame) {
   expect_refused(RequestFault::kNotOneMessage);
 }
 
-// Our reader gives up at such a long name, and a stock server does not.
+// The daemon refuses such a long name, because it cannot read the name; a stock server can.
 TEST_F(Access, RefusesASecondMessageThatTheReaderCannotFollow) {
   call("put", {framed(body_of("put") + body_of(std::string(256, 'x')) + body_of("get"))});
   expect_refused(RequestFault::kNotOneMessage);
@@ -248,8 +249,8 @@ TEST_F(Access, ServesAgainWhatFollowsARefusedCall) {
   EXPECT_EQ(served(), put);
 }
 
-// The daemon still holds the request, so no reply can answer it. If the reply ended the call, the
-// held bytes would stand before those of the next call, and reach the server unchecked.
+// The server's reply arrives while the daemon still holds the request. The reply must not end the
+// call: otherwise the held bytes would be written to the server unchecked, before the next call.
 TEST_F(Access, TakesNoReplyToACallThatTheServerHasNotReceived) {
   const std::string put = framed(body_of("put"));
   const std::string reply = framed(word(0x80010002u) + word(3) + "put" + word(1) + '\0');
@@ -268,8 +269,8 @@ TEST_F(Access, TakesNoReplyToACallThatTheServerHasNotReceived) {
   EXPECT_EQ(headers_in(link_->written).back().kind, FrameKind::kReset);
 }
 
-// The server's bytes cannot be followed, so the peer's next bytes to it could not be followed
-// either.
+// The server sends bytes that are not Thrift, so the daemon could not follow the peer's next
+// requests either.
 TEST_F(Access, EndsAStreamWhoseServerSaysWhatCannotBeFollowed) {
   call("put", {framed(body_of("put"))});
   ASSERT_NE(served(), "");
@@ -279,7 +280,7 @@ TEST_F(Access, EndsAStreamWhoseServerSaysWhatCannotBeFollowed) {
   EXPECT_EQ(headers_in(link_->written).back().kind, FrameKind::kReset);
 }
 
-// The peer chooses the service of a stream, and the server may have both services at one address.
+// One server can serve two services at one address, and the peer chooses the service of a stream.
 TEST_F(Access, HoldsANameWithoutAServiceAgainstEveryServiceOfTheServer) {
   node_.receive(link_, frame_bytes({.kind = FrameKind::kOpen, .stream = 2}, "Pool"));
   stream_ = 2;
@@ -288,8 +289,8 @@ TEST_F(Access, HoldsANameWithoutAServiceAgainstEveryServiceOfTheServer) {
   EXPECT_EQ(denied(false), 1u) << "as Kv.get";
 }
 
-// The server may have half of a request from before the rule. The newest request was not served,
-// but others may have been, so they fail for another reason.
+// The server can have a part of a request that arrived before the rule. The newest request was not
+// passed on, but the server can have executed earlier requests, so these fail for another reason.
 TEST_F(AccessOfAllowed, EndsAConnectionThatBeganBeforeTheRule) {
   const std::string half = framed(body_of("put")).substr(0, 10);
   call("put", {half});
@@ -321,7 +322,7 @@ TEST_F(AccessOfAllowed, EndsARequestThatTheRuleInterrupts) {
                           ToldFailure{FrameKind::kReset, 0, Failure::kUpstreamClosed}));
 }
 
-// The waiting request would go to the server unchecked.
+// A request that waits for a connection would be passed on unchecked after the rules change.
 TEST_F(AccessOfAllowed, EndsWhatWaitsForAConnectionWhenTheRuleComes) {
   for (const uint32_t stream : {2u, 3u, 4u}) {  // two of them have the two connections of the pool
     node_.receive(link_, frame_bytes({.kind = FrameKind::kOpen, .stream = stream}, "Pool"));
@@ -385,8 +386,8 @@ struct AccessWithSmallLimits : Access {
   }
 };
 
-// The request is larger than a stream's window: the peer may send the rest before any of it has
-// been passed on.
+// The request is larger than a stream's window, so the daemon must grant credit for the rest before
+// it passes any part of the request on.
 TEST_F(AccessWithSmallLimits, HoldsAsMuchAsTheLimit) {
   const std::string put = put_of(550'000);
   call("put", pieces_of(put));

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// daemon/proxy/call.h: one call of a local client, from its head to its one answer.
+// daemon/proxy/call.h: one call of a local client, from the head of its request to its answer.
 //
-// The worker's pool owns the call. The call's connection keeps it in a queue, in the order in which
-// the answers must be sent.
+// The CallQueue of a client connection owns the connection's calls and keeps them in the order in
+// which the client must get their answers. Each Call object comes from the worker's CallPool and
+// goes back to the CallPool when the call ends.
 #pragma once
 
 #include <array>
@@ -24,8 +25,8 @@ namespace hat {
 
 class ClientConnection;
 
-// A message's head with a copy of its name. The name in the reader's own head is valid only until
-// the next head.
+// A message's head with a copy of the message's name. The name in a head that a MessageReader
+// returns is valid only until the MessageReader reads the next head.
 class KeptHead {
  public:
   void keep(const thrift::Head& head) {
@@ -47,13 +48,14 @@ class KeptHead {
   std::array<char, thrift::kNameBytesMax> name_;
 };
 
+// Whether the plan of the call's function wants RDMA.
 enum class RdmaWish : uint8_t {
   kNone,     // the plan uses TCP
-  kMissing,  // the plan wants RDMA, and this host has none
+  kMissing,  // the hints want RDMA, but this host has none, so the plan uses TCP
   kWanted,
 };
 
-// Whether the caller waits for a reply.
+// Whether the client waits for a reply to the call.
 enum class Reply : uint8_t {
   kNone,     // oneway
   kCertain,  // a manifest lists the function as two-way
@@ -67,35 +69,39 @@ struct Call final : Deadline {
 
   ClientConnection* connection = nullptr;
   FunctionCounters* counters = nullptr;
-  uint64_t ordinal = 0;  // its number in the stream, from 1
+  uint64_t ordinal = 0;  // the call's number in its stream, from 1
   TimePoint started{};
   uint64_t request_bytes = 0;
   uint64_t response_bytes = 0;
-  uint16_t replies = 0;  // owed to the caller; 0 if oneway, above 1 for a frame of several messages
+  // The number of replies that the client expects: 0 for a oneway call, and more than 1 for a
+  // Thrift frame of several messages.
+  uint16_t replies = 0;
   Reply reply = Reply::kNone;
   Polling polling = Polling::kEvent;
   RdmaWish rdma = RdmaWish::kNone;
-  LaneKey lane;              // if `rdma` is kWanted
-  PeerLanes::Choice choice;  // the lane that the call uses
-  bool several = false;      // its frame has several messages
-  bool counted = false;      // towards limits.max_buffered
-  bool sent = false;         // a part of it was sent to the peer
-  bool reply_started = false;
+  LaneKey lane;                // the kind of RDMA lane that the plan wants, if `rdma` is kWanted
+  PeerLanes::Choice choice;    // the lane that the call uses
+  bool several = false;        // the Thrift frame of the call has several messages
+  bool counted = false;        // this object's memory counts towards limits.max_buffered
+  bool sent = false;           // a part of the request was sent to the peer
+  bool reply_started = false;  // a part of a reply was written to the client
   std::optional<engine::Failure> failure;
   std::string failure_detail;
   KeptHead head;
-  std::vector<KeptHead> more_heads;  // of the other two-way messages in the same frame; rare
+  // The heads of further two-way messages in the same Thrift frame; usually empty.
+  std::vector<KeptHead> more_heads;
 };
 
-// Keeps ended Call objects, and reuses them for later calls. The path of a call allocates memory
-// for a call only if the pool is empty. The pool holds at most kFreeMax * sizeof(Call) bytes,
-// because it deletes an ended call that owns further memory, which is rare. With AddressSanitizer
-// the pool deletes every call, so that the sanitizer reports each use of a call after its end.
+// Keeps ended Call objects, and reuses these objects for later calls. take() allocates memory only
+// if the pool is empty. The pool keeps at most kFreeMax objects. It deletes an ended call that has
+// failed or has `more_heads`, because these fields allocate memory of their own. In a build with
+// AddressSanitizer the pool deletes every ended call, so that the sanitizer reports each use of a
+// call after its end.
 class CallPool {
  public:
   static constexpr size_t kFreeMax = kAddressSanitizer ? 0 : 4096;
 
-  // Returns a call, which the caller owns until give_back().
+  // Returns a Call object. The caller owns the object until give_back().
   Call* take() {
     if (free_.empty()) return new Call;
     Call* call = free_.back().release();
@@ -103,6 +109,7 @@ class CallPool {
     DCHECK(!call->failure && call->more_heads.capacity() == 0);
     return call;
   }
+  // Takes a Call object back, and keeps the object for reuse or deletes it.
   void give_back(Call* call) {
     std::unique_ptr<Call> ended(call);
     call->end();
@@ -115,6 +122,7 @@ class CallPool {
     call->several = call->counted = call->sent = call->reply_started = false;
     free_.push_back(std::move(ended));
   }
+  // Returns the number of objects that the pool keeps for reuse.
   size_t free() const { return free_.size(); }
 
  private:

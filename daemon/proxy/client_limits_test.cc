@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// daemon/proxy/client_limits_test.cc: drives each table and queue that local clients can
-// make grow, up to its limit.
-//
-// daemon/proxy/peer_limits_test.cc does the same for peers.
+// daemon/proxy/client_limits_test.cc: tests the limit of each table and queue that local clients
+// can make grow. daemon/proxy/peer_limits_test.cc tests those that peers can make grow.
 #include <gmock/gmock.h>
 
 #include <algorithm>
@@ -122,8 +120,8 @@ TEST(ClientLimits, CallsBeyondThemAreAnsweredAndNotCarried) {
   EXPECT_LE(one.node.counters.buffered_bytes.value(), 300 * sizeof(Call));
 }
 
-// While the peer is away, each client's call waits for it, and so does the input that the client
-// sends after the call.
+// While the link to the peer is down, each client's call waits for the link. Input that the client
+// sends after the call waits too.
 TEST(ClientLimits, InputThatWaitsCounts) {
   constexpr size_t kClients = 40, kBytes = 32 * 1024, kBytesMax = 10 * kBytes;
   Limits limits = default_limits();
@@ -187,7 +185,7 @@ TEST(CallPool, KeepsNoCallThatOwnsMoreMemory) {
   EXPECT_EQ(pool.free(), std::min<size_t>(1, CallPool::kFreeMax));
 }
 
-// Connections that streams of a shared service have alone, for what may not share.
+// In shared mode, a stream opens a connection of its own for calls that must not share one.
 TEST_F(PooledCallTest, OnesOwnConnectionsAreSoMany) {
   constexpr uint32_t kFirst = 10;  // none of the fixture's four streams is used
   for (uint32_t i = 0; i <= UpstreamPool::kOwnMax; ++i) {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // daemon/proxy/deadlines.h: time limits of calls, of connecting and of waiting for a link.
 //
-// Deadlines with the same time-out expire in the order in which they were set, so there is one list
-// for each time-out. Setting or ending a deadline therefore takes the same time however many are
-// set, and allocates memory only for the first deadline with a new time-out. One reactor timer
-// serves all lists.
+// A Deadlines object has one list of deadlines for each length of time-out. Deadlines in one list
+// expire in the order in which they were set, so a new deadline is appended to its list. Setting or
+// ending a deadline therefore takes the same time however many deadlines are set. Only the first
+// deadline with a new length allocates memory. One reactor timer serves all lists.
 //
 // Thread   the reactor's.
 #pragma once
@@ -18,7 +18,7 @@ namespace hat {
 
 class Deadlines;
 
-// A base class for what has a deadline; the destructor ends the deadline.
+// A base class for objects that have a deadline; the destructor ends the deadline.
 class Deadline {
  public:
   Deadline() = default;
@@ -26,10 +26,12 @@ class Deadline {
   Deadline& operator=(const Deadline&) = delete;
   virtual ~Deadline() { end(); }
 
-  // Runs when the time has passed. The deadline has ended by then and may be set again.
+  // Runs when the deadline has passed. The deadline is no longer set then, and can be set again.
   virtual void on_deadline() = 0;
 
+  // Returns true if the deadline is set.
   bool set() const { return next_ != nullptr; }
+  // Unsets the deadline, so that on_deadline() does not run. Does nothing if it is not set.
   void end() {
     if (!set()) return;
     next_->previous_ = previous_;
@@ -49,11 +51,11 @@ class Deadlines {
   explicit Deadlines(Reactor& reactor);
   ~Deadlines();
 
-  // Sets the deadline to `timeout` from now; replaces an earlier setting.
+  // Sets `deadline` to `timeout` from now, in place of its earlier time if it is set.
   void set(Deadline& deadline, Duration timeout);
 
  private:
-  struct List : Deadline {  // a circular list with this object as its sentinel
+  struct List : Deadline {  // a circular linked list whose sentinel is the List object itself
     List();
     void on_deadline() override {}
     bool empty() const;

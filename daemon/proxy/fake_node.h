@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// daemon/proxy/fake_node.h: one worker on a FakeReactor, for tests, which play its clients, its
-// peers and its servers byte by byte.
+// daemon/proxy/fake_node.h: one Worker on a FakeReactor, for tests. A test plays the Worker's
+// clients, peers and servers: it reads and writes the bytes of their connections.
 #pragma once
 
 #include <cstring>
@@ -14,18 +14,21 @@
 
 namespace hat {
 
+// Returns the bytes of a frame with this header and payload.
 inline std::string frame_bytes(engine::FrameHeader header, const std::string& payload = "") {
   header.payload_bytes = static_cast<uint32_t>(payload.size());
   return std::string(reinterpret_cast<const char*>(&header), sizeof header) + payload;
 }
 
+// Returns the bytes of the hello that node `node` sends to node `peer`.
 inline std::string hello_bytes(const std::string& node, const std::string& peer) {
   const auto hello = engine::encode({.generation = 42, .node = node, .peer = peer});
   return frame_bytes({.kind = engine::FrameKind::kHello},
                      {reinterpret_cast<const char*>(hello.data()), hello.size()});
 }
 
-// Returns what precedes the request in the payload of a kCall.
+// Returns the bytes that precede the request in the payload of a kCall frame: a CallMeta and the
+// function's name.
 inline std::string call_meta(const std::string& name, int32_t id,
                              uint16_t link_version = engine::kLinkVersion) {
   const engine::CallMeta meta{.name_bytes = static_cast<uint16_t>(name.size()), .id = id};
@@ -33,6 +36,7 @@ inline std::string call_meta(const std::string& name, int32_t id,
   return std::string(reinterpret_cast<const char*>(&meta), bytes) + name;
 }
 
+// Returns the headers of the frames in `bytes`.
 inline std::vector<engine::FrameHeader> headers_in(std::string_view bytes) {
   std::vector<engine::FrameHeader> headers;
   while (bytes.size() >= sizeof(engine::FrameHeader)) {
@@ -42,13 +46,15 @@ inline std::vector<engine::FrameHeader> headers_in(std::string_view bytes) {
   return headers;
 }
 
-// A failure that the acceptor reports: of a call (kFail) or of a stream (kReset).
+// A failure that the daemon on the server's side reports: of a call (frame kFail) or of a stream
+// (frame kReset).
 struct ToldFailure {
   engine::FrameKind kind;
   uint64_t call;
   engine::Failure failure;
   bool operator==(const ToldFailure&) const = default;
 };
+// Returns the failures that the frames in `bytes` report.
 inline std::vector<ToldFailure> failures_in(std::string_view bytes) {
   std::vector<ToldFailure> told;
   for (const engine::FrameHeader& header : headers_in(bytes)) {
@@ -63,7 +69,7 @@ inline std::vector<ToldFailure> failures_in(std::string_view bytes) {
   return told;
 }
 
-// Returns a THeader frame of `bytes` bytes that has only its own header, and no message.
+// Returns a Thrift frame of `bytes` bytes with a THeader header and no message.
 inline std::string theader_without_message(uint32_t bytes) {
   const uint32_t size = bytes - 4;
   const uint32_t words = (size - 10) / 4;
@@ -84,11 +90,11 @@ inline std::string theader_without_message(uint32_t bytes) {
   return frame + std::string(size - 10, '\0');
 }
 
-// Stands in for TLS: a peer proves the names that the test gives, without a certificate.
+// Stands in for TLS: each peer has proved the names that the test sets, without a certificate.
 class FakeSeal final : public engine::Seal {
  public:
   explicit FakeSeal(std::vector<std::string> names) : names_(std::move(names)) {}
-  // Sets the names that peers prove on connections made from now on.
+  // Sets the names that peers have proved on connections made from now on.
   void prove(std::vector<std::string> names) { names_ = std::move(names); }
 
   std::unique_ptr<ByteStream> connect(const std::string&, const engine::OpenStream& open,
@@ -120,17 +126,17 @@ class FakeSeal final : public engine::Seal {
   std::vector<std::string> names_;
 };
 
-// Node host-a. It has one endpoint, for service Kv at peer host-b. It also serves Kv itself,
-// mirrored, and Pool, with a pool of two shared connections. Its manifests list Kv.get; Pool.get
-// and Pool.put; and Pool.note, which is oneway.
+// Node host-a, with one endpoint, for service Kv at peer host-b. The node also serves two services
+// from local servers: Kv in mirror mode, and Pool in shared mode with two upstream connections. Its
+// manifest lists the functions Kv.get, Pool.get, Pool.put, and Pool.note, which is oneway.
 class FakeNode {
  public:
   using Wire = std::shared_ptr<FakeStream::Wire>;
 
-  // Starts the node. `access` says who may call Kv.get. If it is given, the manifests also list
-  // Kv.put, and Kv.unsigned without arguments; the arguments of get and put, of Kv and of Pool, are
-  // {1: string}; and Pool's server is known to use framed binary. `seal` is that of the node's
-  // links.
+  // Starts the node. `access` is the `allow` rule of Kv.get. If `access` is given, the manifest
+  // also lists Kv.put and Kv.unsigned, the functions `get` and `put` of both services have one
+  // string argument, Kv.unsigned has no argument types, and the configuration says that Pool's
+  // server uses framed binary. `seal` is the TLS of the node's links; null: no TLS.
   explicit FakeNode(const Limits& limits = default_limits(),
                     const std::optional<AccessRule>& access = std::nullopt,
                     engine::Seal* seal = nullptr)
@@ -138,28 +144,32 @@ class FakeNode {
     reactor.end_iteration();
   }
 
-  // Returns the far end of the first connection to host-b.
+  // Returns the far end of the node's first connection to host-b.
   Wire peer_wire() { return reactor.wires.front(); }
+  // Connects a client to the endpoint, and returns the client's end.
   Wire connect_client() {
     worker->accept_client(0, accept());
     return reactor.wires.back();
   }
+  // Connects a peer that opens a link, and returns the peer's end.
   Wire connect_link() {
     worker->accept_link(accept());
     return reactor.wires.back();
   }
-  // Returns a function that makes a connection, whose far end is the last of reactor.wires.
+  // Returns a function that makes a connection and appends its far end to reactor.wires.
   ListenerEvents::Accept accept() {
     return [this](StreamEvents& events) {
       return reactor.connect(*parse_address("tcp:127.0.0.1:1"), events);
     };
   }
-  // Delivers bytes, which the stream's owner reads while it wants to, and then ends the iteration.
+  // Delivers `bytes` to the node over `wire`, lets the node read while it wants to, and then ends
+  // the iteration.
   void receive(const Wire& wire, const std::string& bytes) {
     wire->incoming += bytes;
     read(wire);
     reactor.end_iteration();
   }
+  // Lets the node read the bytes that wait on `wire`, while it wants to read.
   static void read(const Wire& wire) {
     size_t before = 0;
     do {

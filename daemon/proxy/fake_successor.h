@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// daemon/proxy/fake_successor.h: a successor for tests, which records what it takes.
+// daemon/proxy/fake_successor.h: a successor for tests, which records the connections that it
+// takes. Tests set `wanted` and `answer`, the results of its functions.
 #pragma once
 
 #include <optional>

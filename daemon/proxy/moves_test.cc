@@ -228,8 +228,8 @@ TEST_F(ClientMovesTest, PassesTheApplicationsEndOnAfterwards) {
   EXPECT_TRUE(client_->closed);
 }
 
-// The application ends while its connection is moving to a successor: the connection cannot go
-// there, and the server must get the application's end.
+// The client's FIN arrives while the connection is moving to a successor: the connection stays in
+// this process, and the server must get the client's FIN.
 TEST_F(ClientMovesTest, EndsHereWhereTheApplicationEndsBeforeItIsHandedOver) {
   struct Case {
     const char* what;
@@ -279,7 +279,7 @@ TEST_F(ClientMovesTest, ReachesTheServerThoughTheCallThatWaitedIsTooLate) {
   EXPECT_EQ(payload_of(FrameKind::kAttach, next->written), kToken + "Kv");
 }
 
-// All answers of a batch arrive at once: nothing else wakes the worker for the next batch.
+// All answers of a batch arrive at once, so no later answer starts an iteration for the next batch.
 TEST_F(ClientMovesTest, GoToTheSuccessorAFewAtATime) {
   constexpr uint32_t kClients = 200;
   for (uint32_t stream = 2; stream <= kClients; ++stream) {

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// daemon/proxy/opaque_failure.h: counts and logs the failure of a stream that was opaque.
+// daemon/proxy/opaque_failure.h: counts and logs the failure of an opaque stream.
 //
-// No exception can be sent on such a stream: its client sees a reset without a reason. Therefore
-// each daemon that ends such a stream counts the failure and logs the reason.
+// The daemon does not follow the messages of an opaque stream, so it cannot answer with an
+// exception: the client only sees that its connection is reset. Each daemon that ends an opaque
+// stream therefore counts the failure and logs the reason.
 //
 // Thread   the worker's.
 #pragma once
@@ -15,8 +16,9 @@
 
 namespace hat {
 
-// Counts the failure, and logs it unless another one was logged within the last second. `what`
-// names the endpoint or the served stream.
+// Counts the failure, and logs it unless another such failure was logged within the last second.
+// `what` names the endpoint (client's side) or the service and peer (server's side); `detail` is
+// the reason as text.
 void note_opaque_failure(WorkerCounters& counters, Side side, std::string_view what,
                          engine::Failure failure, std::string_view detail);
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// daemon/proxy/peer_limits_test.cc: drives everything that peers can make a node hold to its limit.
+// daemon/proxy/peer_limits_test.cc: tests the limit of each table and queue that peers can make
+// grow.
 #include <gmock/gmock.h>
 
 #include "daemon/proxy/fake_node.h"
@@ -78,7 +79,7 @@ TEST_F(PeerLimits, AllPeersTogetherHaveSoManyLinks) {
   EXPECT_EQ(node_.counters.links_refused.value(), 1u);
 }
 
-// The names that certificates prove count, and not the names that peers claim.
+// The limits count peers by the names in their certificates, and not by the names in their hellos.
 TEST(PeerLimitsWithTls, APeerCannotHaveMoreUnderOtherNames) {
   Limits limits = default_limits();
   limits.links_max = 8;
@@ -149,7 +150,7 @@ TEST_F(PeerLimits, UnansweredCallsCount) {
   EXPECT_EQ(node_.counters.buffered_bytes.value(), 0u);
 }
 
-// The server takes nothing, so all bytes are kept: up to the limit, and those of one more frame.
+// The server reads no bytes, so the daemon keeps all bytes, up to the limit and one more frame.
 TEST_F(PeerLimits, RequestsAreKeptUpToTheLimit) {
   const auto peer = link("host-b");
   const std::string request(60'000, 'x');

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// daemon/proxy/successor.h: the new hatrpcd of the same node that continues this daemon's client
-// connections and their connections to servers (docs/upgrade.md).
+// daemon/proxy/successor.h: the successor: the new hatrpcd process of the same node, which
+// continues this process's client connections and their connections to servers (docs/upgrade.md).
 //
-// Thread   any worker's; several may call at the same time.
+// Thread   Any worker's thread can call a Successor; several can call at the same time.
 #pragma once
 
 #include <cstddef>
@@ -17,8 +17,8 @@ namespace hat {
 
 struct DetachedConnection;
 
-// A connection to a server that belongs to a client connection, while no stream uses it. `peer`
-// keeps it for a stream that presents the token.
+// A connection to a server that the node `peer` keeps for one client connection while that client
+// connection has no stream. A new stream gets the connection to the server by presenting `token`.
 struct KeptServer {
   std::string peer;
   engine::ConnectionToken token{};
@@ -26,25 +26,28 @@ struct KeptServer {
 
 class Successor {
  public:
+  // The successor's answer to the offer of a connection.
   enum class Answer : uint8_t {
-    kTaken,  // the connection is the successor's and is closed here; the other side does not
-             // notice
-    kLater,  // the channel to the successor is full now
-    kNever,  // the connection stays here
+    // The successor has the connection, so the caller closes its copies of the descriptors. The
+    // other end of the connection does not notice.
+    kTaken,
+    kLater,  // the channel to the successor is full now; the caller offers the connection again
+    kNever,  // the successor does not take the connection, so it stays in this process
   };
   virtual ~Successor() = default;
 
-  // Returns whether the successor has that endpoint. The answer never changes.
+  // Returns true if the successor's configuration has the endpoint with the number `endpoint`. The
+  // result never changes.
   virtual bool wants(size_t endpoint) const = 0;
-  // Offers a client connection on which no call is in flight. `descriptors` are those of
-  // ByteStream::descriptors(), and the stream still owns them. `read` has, in parts, the bytes that
-  // were read from the connection and that no call has used yet. `server` is the client's
-  // connection to its server that a peer keeps, or null.
+  // Offers the successor a client connection on which no call is in flight. `descriptors` come from
+  // ByteStream::descriptors(), and the byte stream still owns them. `read` has, in parts, the bytes
+  // that were read from the connection and that belong to no call yet. `server` is the connection
+  // to the server that a peer keeps for this client, or null if there is none.
   virtual Answer take(size_t endpoint, std::span<const int> descriptors,
                       std::initializer_list<std::span<const std::byte>> read,
                       const KeptServer* server) = 0;
-  // Offers the successor a connection to a local server. The successor gives the connection to the
-  // peer that presents the connection's token.
+  // Offers the successor a connection to a local server. The successor keeps the connection for the
+  // stream that presents the connection's token.
   virtual Answer take_server(const DetachedConnection& connection) = 0;
 };
 

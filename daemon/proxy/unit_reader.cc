@@ -22,10 +22,11 @@ void UnitReader::become_opaque(Bytes bytes, UnitSink& sink) {
 
 size_t UnitReader::feed(Bytes bytes, UnitSink& sink) {
   if (opaque_) return 0;
-  size_t unit = 0;  // offset of the unit's first byte that was neither passed on nor held
+  size_t unit = 0;  // offset in `bytes` of the first byte that was neither passed on nor held back
   size_t at = 0;
   if (head_known_ && !release_held(sink)) return 0;
-  // A frame can end with the last byte of a head. Then one more step, without bytes, finds the end.
+  // A Thrift frame can end with the last byte of a message's head. One more call of next(), without
+  // bytes, then reports the end of the frame.
   bool more = !bytes.empty() || head_known_;
   while (more) {
     const auto step = reader_.next(bytes.subspan(at));
@@ -45,7 +46,7 @@ size_t UnitReader::feed(Bytes bytes, UnitSink& sink) {
         break;
       case Event::kEnd: {
         head_known_ = false;
-        ByteQueue held;  // an empty frame that arrived in pieces
+        ByteQueue held;  // not empty only for an empty Thrift frame that arrived in pieces
         std::swap(held, held_);
         held.append(bytes.subspan(unit, held.empty() ? 0 : at - unit));
         const Bytes piece = held.empty() ? bytes.subspan(unit, at - unit) : held.bytes();

@@ -9,14 +9,14 @@ namespace hat {
 
 using engine::FrameHeader;
 
-// Limits the links whose peer has not sent its hello. Anyone may connect to the link's port, and
-// slow handshakes must leave space for other peers, and descriptors for the applications.
+// The most links whose peer has not sent its hello. Any host can connect to the port for links, so
+// connections without a hello must not use all descriptors of the process.
 constexpr size_t kHandshakesMax = 256;
 
-// Objects whose deletion is deferred to the end of the iteration, when none of their events can be
+// Objects that are deleted at the end of the iteration, when no function of the objects can be
 // running.
 struct Worker::Deferred {
-  std::list<Peers::node_type> peers;  // destroyed after their sessions and lanes
+  std::list<Peers::node_type> peers;  // destroyed after the peers' sessions and lanes
   std::vector<std::unique_ptr<ClientConnection>> connections;
   std::vector<std::unique_ptr<ServerStream>> streams;
   std::vector<std::unique_ptr<UpstreamConnection>> upstreams;
@@ -77,8 +77,8 @@ void Worker::accept_client(size_t endpoint, const ListenerEvents::Accept& accept
   add_client(endpoint, accept);
 }
 
-// The limits are not checked: they allowed the connection when it was accepted, and its client has
-// calls to make.
+// Does not check limits.max_connections, which the predecessor checked when it accepted the
+// connection.
 void Worker::take_over_client(size_t endpoint, const ListenerEvents::Accept& accept,
                               engine::Bytes read, const KeptServer* server) {
   counters().connections_taken_over.add();
@@ -144,8 +144,8 @@ void Worker::buffered(int64_t change, PeerShare& peer) {
 }
 
 void Worker::keep_polling(Polling polling) {
-  // How long the worker polls after a call whose plan says `busy`. That is long, but it ends, so
-  // that an idle connection costs nothing.
+  // How long the worker polls after a call with the polling mode `busy`. The time is limited, so
+  // that an idle connection does not use a core.
   constexpr Duration kBusySpin = std::chrono::milliseconds(10);
   if (polling == Polling::kEvent) return;
   const Duration spin = polling == Polling::kBusy ? kBusySpin : Duration(node().limits.spin);
@@ -308,7 +308,8 @@ void Worker::begin_hand_over(std::shared_ptr<Successor> successor) {
 
 void Worker::end_hand_over() {
   successor_.reset();
-  std::vector<ClientConnection*> waiting;  // a connection that continues may close others
+  // The list is copied, because on_successor_gone() of one connection can close other connections.
+  std::vector<ClientConnection*> waiting;
   for (const auto& [key, connection] : connections_) waiting.push_back(connection.get());
   for (ClientConnection* connection : waiting) {
     if (connections_.contains(connection)) connection->on_successor_gone();
@@ -324,7 +325,8 @@ bool Worker::handed_over() const { return connections_.empty() && accepted_.empt
 
 void Worker::hand_over_clients() {
   constexpr Duration kSpaceAgain = std::chrono::milliseconds(1);
-  std::vector<ClientConnection*> all;  // a connection whose last frame fails may close others
+  // The list is copied, because hand_over() of one connection can close other connections.
+  std::vector<ClientConnection*> all;
   for (const auto& [key, connection] : connections_) all.push_back(connection.get());
   for (ClientConnection* connection : all) {
     if (!connections_.contains(connection) || connection->hand_over(*successor_)) continue;
@@ -333,8 +335,8 @@ void Worker::hand_over_clients() {
   }
 }
 
-// Begins moves of connections on links that are leaving, which waited because too many connections
-// were moving.
+// Begins moves that had to wait because kMovesMax moves were running: the connections to servers of
+// clients whose peer is shutting down.
 void Worker::move_more() {
   for (auto& node : leaving_) {
     for (ClientConnection* connection : node.mapped().connections()) connection->detach_if_due();
@@ -346,7 +348,7 @@ void Worker::on_iteration_end() {
   if (std::exchange(move_ended_, false)) move_more();
   if (successor_) hand_over_clients();
   flush();
-  // A callback of flush() may queue frames on a lane that flush() has passed already.
+  // An event during flush() can queue frames on a lane that flush() has already sent.
   bool stirred = false;
   for (auto& [name, peer] : peers_) stirred |= peer.take_stirred();
   for (auto& node : leaving_) stirred |= node.mapped().take_stirred();
@@ -359,7 +361,7 @@ void Worker::flush() {
   for (auto& [name, peer] : peers_) peer.flush();
   for (auto next = leaving_.begin(); next != leaving_.end();) (next++)->mapped().flush();
   for (auto next = accepted_.begin(); next != accepted_.end();) {
-    AcceptedLink& link = *(next++)->second;  // a link whose write fails leaves the map
+    AcceptedLink& link = *(next++)->second;  // flush() removes a link from the map if a write fails
     link.flush();
   }
 }

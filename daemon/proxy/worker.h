@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// daemon/proxy/worker.h: one event loop and the objects on it: client connections, links to peers,
-// links from peers and upstream connections.
+// daemon/proxy/worker.h: one event loop and the objects that use it: client connections, links to
+// peers, links from peers and upstream connections.
 //
-// A worker shares none of these objects, so they need no locks. A worker uses its reactor and never
-// the kernel, so the simulation (tests/sim) runs several workers in one thread.
+// No other worker uses these objects, so they need no locks. A worker calls its reactor and never
+// the kernel, so the simulation (tests/sim) can run several workers in one thread.
 //
-// Thread   the reactor's, all of it.
+// Thread   Only the reactor's thread uses this class.
 #pragma once
 
 #include <array>
@@ -43,15 +43,16 @@ struct LinkStatus {
   std::string last_error;
   uint64_t sessions = 0;
   std::vector<LaneStatus> lanes;
-  std::vector<std::string> peer_names;  // proved by the peer's certificate; may be empty
+  // The names in the peer's certificate; empty without TLS, or while the link is down.
+  std::vector<std::string> peer_names;
 };
 
 class Worker final : public IterationEvents {
  public:
   struct Setup {
     size_t index = 0;
-    uint64_t generation = 0;  // of this process; sent to peers
-    uint32_t seed = 1;        // for jitter
+    uint64_t generation = 0;  // identifies this process in the hello that peers get
+    uint32_t seed = 1;        // for random numbers: the jitter of reconnecting, sequence ids
     std::shared_ptr<const NodeConfig> node;
     std::shared_ptr<const RoutingTable> routes;
     engine::CostAnswerer* answerer = nullptr;  // outlives the worker; null if `rdma` is null
@@ -64,43 +65,46 @@ class Worker final : public IterationEvents {
   Worker(Reactor& reactor, Setup setup);
   ~Worker() override;
 
-  // Accepts the connection of a local client, or of a peer daemon that opens a link.
+  // Accepts the connection of a local client at the endpoint with the number `endpoint`.
   void accept_client(size_t endpoint, const ListenerEvents::Accept& accept);
+  // Accepts the connection of a peer daemon that opens a link.
   void accept_link(const ListenerEvents::Accept& accept);
-  // Continues a client connection that another process accepted. That process has read the bytes
-  // `read` and used none of them. `server` is the connection to the client's server that a peer
-  // keeps, or null if there is none.
+  // Continues a client connection of the predecessor, the earlier hatrpcd of this node. The
+  // predecessor has read the bytes `read`, and no call has used them. `server` is the connection to
+  // the server that a peer keeps for this client, or null if there is none.
   void take_over_client(size_t endpoint, const ListenerEvents::Accept& accept, engine::Bytes read,
                         const KeptServer* server);
 
-  // Replaces the routes, from the next call on.
+  // Replaces the routes. Calls that begin from now on use the new routes.
   void set_routes(std::shared_ptr<const RoutingTable> routes);
 
-  // Sends kGoAway to the peers and answers new calls with `draining`; calls in flight continue.
+  // Begins to drain: asks the peers (frame kGoAway) to begin no more calls, and answers new calls
+  // of local clients with the failure `draining`. Calls in flight continue.
   void begin_drain();
-  // Returns true after begin_drain() when nothing is in flight any more.
+  // Returns true if begin_drain() was called, no call is in flight, and all frames were sent.
   bool drained() const;
 
-  // Hands each client connection over to `successor` as soon as no call is in flight on it, and
-  // makes the peers open their new streams at the successor. A connection that the successor does
-  // not take continues here.
+  // Begins a takeover: hands each client connection over to `successor` as soon as no call is in
+  // flight on the connection, and asks the peers (frame kGoAway) to open their new streams at the
+  // successor. A connection that the successor does not take continues in this process.
   void begin_hand_over(std::shared_ptr<Successor> successor);
-  // Ends the hand-over, because the successor is gone: the remaining connections continue here.
+  // Ends a takeover whose successor is gone: the remaining connections continue in this process.
   void end_hand_over();
-  // Returns true after begin_hand_over() when no peer opens a stream here any more.
+  // Returns true if every peer whose link is up has agreed to open no more streams on its link.
   bool peers_turned() const;
-  // Returns true after begin_hand_over() when no connection and no link from a peer is left here
-  // and all frames were sent.
+  // Returns true if no client connection and no link from a peer is left in this worker, and all
+  // frames were sent.
   bool handed_over() const;
 
   std::vector<LinkStatus> link_status() const;
 
-  // Opens a calibration session in which the peer answers this side's measurements. Returns an
-  // error if the session cannot be opened; `job` gets every later error.
+  // Opens a calibration session in which the peer daemon answers this side's measurements. Returns
+  // an error if the link to the peer is down, or if the peer cannot calibrate; `job` receives every
+  // later error.
   Result<void> calibrate(const std::string& peer, const engine::CostOpen& open,
                          std::shared_ptr<engine::CalibrationJob> job);
 
-  // Accessors for connections, streams and upstream connections.
+  // --- For connections, streams and upstream connections ---
   Reactor& reactor() { return reactor_; }
   const NodeConfig& node() const { return *setup_.node; }
   const RoutingTable& routes() const { return *routes_; }
@@ -112,66 +116,78 @@ class Worker final : public IterationEvents {
   DetachedConnections& detached() { return *setup_.detached; }
   std::span<std::byte> scratch() { return scratch_; }
   bool draining() const { return draining_; }
-  const Successor* successor() const { return successor_.get(); }  // null: none
+  // Returns the successor, or null if no takeover is under way.
+  const Successor* successor() const { return successor_.get(); }
+  // Returns true if this worker drains and no successor continues its connections.
   bool leaves_for_good() const { return draining_ && !successor_; }
 
+  // Returns true if the configuration has a peer with this name.
   bool has_peer(const std::string& name) const { return peers_.contains(name); }
   using PeerNames = std::span<const std::string>;
-  // Returns one of `peers` that takes calls now, each in turn. If none does, makes the links to all
-  // of them connect, and returns nullptr.
+  // Returns the link to one of `peers` whose link can carry new calls now; successive calls return
+  // the peers in turn. If no link can carry new calls, makes the links to all `peers` connect, and
+  // returns nullptr.
   PeerLink* choose_peer(PeerNames peers);
   // Returns true if none of `peers` can be reached: each link has been down for longer than
-  // limits.peer_wait, and an attempt that it began at or after `since` has failed.
+  // limits.peer_wait, and an attempt to connect that began at or after `since` has failed.
   bool peers_hopeless(PeerNames peers, TimePoint since) const;
+  // Returns a text with the address and the last error of the link to each of `peers`.
   std::string peer_errors(PeerNames peers) const;
-  // Registers a connection that waits for a link, and returns a ticket that ends the wait. The
-  // connection that has waited longest is notified first.
+  // Registers a client connection that waits for a link, and returns a ticket for stop_waiting().
+  // on_link_news() notifies the connections in the order in which they began to wait.
   uint64_t start_waiting(ClientConnection& connection) {
     waiting_.emplace(++last_ticket_, &connection);
     return last_ticket_;
   }
+  // Removes the client connection that got this ticket from start_waiting().
   void stop_waiting(uint64_t ticket) { waiting_.erase(ticket); }
 
-  // Calls the connections that wait for a link: one is up, or an attempt has failed.
+  // Notifies the client connections that wait for a link, because a link came up or an attempt to
+  // connect failed.
   void on_link_news();
-  // Makes a new link to the same peer beside `peer`, whose hatrpcd is shutting down. That process
-  // has a successor, or will have one. Calls that begin from now on use the new link, which leads
-  // to the successor, and need not wait for the last call on the old link.
+  // Makes a new link to the peer of the link `peer`, because the peer's process is shutting down.
+  // The new link connects to that process's successor. Calls that begin from now on use the new
+  // link, and need not wait for the calls on the old link.
   void replace(PeerLink& peer);
 
-  // Counts the client connections whose connection to the server is between two streams. Their
-  // number is bounded, because the peer keeps a detached connection only for a limited time.
-  // Returns false if too many are moving; the worker calls detach_if_due() again when a move has
-  // ended.
+  // Counts a move: a client connection's connection to the server goes from one stream to another.
+  // Returns false, and counts nothing, if kMovesMax moves are running. Moves are limited because a
+  // peer keeps the connection to the server only for a short time between two streams. When a move
+  // has ended, the worker calls ClientConnection::detach_if_due() of the connections that wait.
   bool begin_move() { return moves_ < kMovesMax && (++moves_, true); }
-  void add_move() { ++moves_; }  // a move that another process began
+  // Counts a move that the predecessor began, whatever the number of running moves.
+  void add_move() { ++moves_; }
+  // Counts the end of a move.
   void end_move() {
     --moves_;
     move_ended_ = true;
   }
 
-  // Accessors for links from peers.
-  PeerShares& peer_shares() { return peer_shares_; }  // the peers' shares of the limits
+  // --- For links from peers ---
+  PeerShares& peer_shares() { return peer_shares_; }  // how much of the limits each peer uses
   LineBudget& link_lines() { return link_lines_; }
   engine::RdmaHost* rdma() { return setup_.rdma; }
   engine::CostAnswerer* answerer() { return setup_.answerer; }
 
-  // Counts bytes that are held for slow readers towards limits.max_buffered, and towards the share
-  // of the peer that they are held for.
+  // Adds `change` bytes, which may be negative, to the bytes that count towards
+  // limits.max_buffered.
   void buffered(int64_t change);
+  // Adds `change` bytes, which may be negative, to the bytes that count towards
+  // limits.max_buffered, and to the part of them that is held for this peer.
   void buffered(int64_t change, PeerShare& peer);
+  // Returns true if limits.max_buffered is exceeded.
   bool over_buffer_limit() const { return buffered_bytes_ > node().limits.buffered_bytes_max; }
+  // Returns true if limits.max_buffered, or this peer's quarter of it, is exceeded.
   bool over_buffer_limit(const PeerShare& peer) const {
     const uint64_t max = node().limits.buffered_bytes_max;
     return over_buffer_limit() || peer.buffered_bytes > max / PeerShare::kPart;
   }
 
-  // Keeps the worker polling after a part of a call arrived. The polling mode of the call's plan
-  // says for how long.
+  // Makes the worker poll for a while instead of sleeping, because a part of a call has arrived.
+  // `polling`, the polling mode of the call's plan, determines for how long.
   void keep_polling(Polling polling);
 
-  // Defers the deletion of the object to the end of the iteration, when none of its events can be
-  // running.
+  // Deletes the object at the end of the iteration, when no function of the object can be running.
   void defer_delete(ClientConnection& connection);
   void defer_delete(std::unique_ptr<UpstreamConnection> upstream);
   void defer_delete(std::unique_ptr<engine::Session> session);
@@ -210,17 +226,17 @@ class Worker final : public IterationEvents {
   PeerShares peer_shares_;
   size_t next_peer_ = 0;
   size_t moves_ = 0;
-  bool move_ended_ = false;  // a move ended in this iteration, so another may begin
+  bool move_ended_ = false;  // a move ended in this iteration, so another move can begin
   std::vector<size_t> connections_per_endpoint_;
 
   std::unique_ptr<Deferred> deferred_;
-  // Starts another iteration, at whose end the worker retries what could not be done for lack of
-  // space.
+  // Starts one more iteration, at whose end the worker retries a hand-over for which the channel to
+  // the successor had no space, or begins moves that had to wait.
   std::unique_ptr<Timer> next_iteration_;
   using Peers = std::unordered_map<std::string, PeerLink>;
-  Peers peers_;  // by name: exactly one for each configured peer
-  // Links to peers that are leaving. Calls in flight on them continue; new calls use the links in
-  // peers_.
+  Peers peers_;  // exactly one link for each configured peer, by the peer's name
+  // The old links to peers that are shutting down. Calls in flight on these links continue; new
+  // calls use the links in peers_.
   std::list<Peers::node_type> leaving_;
   uint32_t links_made_ = 0;
   std::unordered_map<const AcceptedLink*, std::unique_ptr<AcceptedLink>> accepted_;

@@ -186,7 +186,8 @@ class Run {
 
   // Breaks all byte streams, including new ones, until every time-out has passed.
   void end_everyone() {
-    node_.worker->end_hand_over();  // connections without descriptors cannot go, and wait
+    // Connections without descriptors cannot be handed over, and wait for the end of the takeover.
+    node_.worker->end_hand_over();
     // No counter counts the links; they end in the first round.
     for (int round = 0; round == 0 || (round < 20 && !nobody_left()); ++round) {
       for (const auto& wire : std::vector(node_.reactor.wires)) {  // more may be made meanwhile

@@ -54,7 +54,7 @@ TEST(Worker, SurvivesLinksThatEndWhileTheTurnsFramesAreWritten) {
     link->space = link == links[2] ? SIZE_MAX : 0;
     link->incoming = link == links[2] ? ping : pings;
     link->written.clear();
-    FakeNode::read(link);  // the worker owes pongs, which it writes at the iteration's end
+    FakeNode::read(link);  // the worker must answer with kPong frames at the end of the iteration
   }
   node.reactor.end_iteration();
   EXPECT_EQ(links[2]->written, frame_bytes({.kind = FrameKind::kPong}));
@@ -105,7 +105,7 @@ TEST(Worker, TakesTheFramesThatCameBeforeAWriteToTheLinkFailed) {
   const size_t servers = node.reactor.wires.size();
   FakeNode::read(link);
   link->incoming = frame_bytes({.kind = FrameKind::kPing});
-  FakeNode::read(link);  // the worker owes a pong
+  FakeNode::read(link);  // the worker must answer with a kPong frame
   node.reactor.end_iteration();
   link->incoming = call_frame(1, "get", 1);
   link->tell_readable();
@@ -133,7 +133,7 @@ TEST(Worker, DropsWhoHasLongestNotSaidWhoItIsWhenTooManyConnect) {
   EXPECT_LT(open, 1000);
 }
 
-// The answer contains the name, and must fit into a frame too.
+// The answer contains the service's name, so the answer must fit into a frame.
 TEST(Worker, AnswersAStreamForAServiceWithAnEndlessName) {
   FakeNode node;
   const auto link = node.connect_link();

@@ -2,14 +2,15 @@
 // daemon/proxy/zero_copy.h: ranges of an application's ring that RDMA lanes send from without a
 // copy.
 //
-// A BulkSender belongs to one stream. It registers the stream's memory with the lane's fabric at
-// the first zero-copy send. A BorrowedRanges object belongs to one link. It has the ranges that
-// the link's lanes have borrowed and still use. Either object may end first: the memory stays
-// mapped and registered while a lane has borrowed any range of it.
+// A BulkSender belongs to one byte stream. The BulkSender registers the byte stream's memory with
+// the lane's fabric at the first zero-copy send. A BorrowedRanges object belongs to one link and
+// lists the ranges that the link's lanes have borrowed and still use. The two objects can be
+// destroyed in any order, because the memory stays mapped and registered while a lane has borrowed
+// any range of it.
 //
-// Only this daemon's device can address that memory. Its owner, the application, may change it at
-// any time; a lane copies the bytes if such a change would matter (engine/rdma/rdma_lane.h,
-// send_zero_copy()).
+// The fabric registers the memory for this daemon's own RDMA device only, so peers cannot access
+// the memory. The application can change the bytes at any time; a lane copies the bytes if such a
+// change would matter (engine/rdma/rdma_lane.h, send_zero_copy()).
 //
 // Thread   the worker's.
 #pragma once
@@ -26,21 +27,26 @@
 
 namespace hat {
 
-// The memory of one stream while it is registered with a fabric.
+// The memory of one byte stream while the memory is registered with a fabric.
 struct BorrowedMemory {
-  ByteStream* stream;  // null: the stream has ended
+  ByteStream* stream;  // null: the byte stream has ended
   std::shared_ptr<engine::Fabric> fabric;
   std::shared_ptr<const std::span<std::byte>> memory;
   std::unique_ptr<engine::MemoryRegion> region;
 };
 
+// The ranges that the RDMA lanes of one link have borrowed.
 class BorrowedRanges {
  public:
+  // Records that the lane borrows a range of `memory` for the frame with this number. `borrowed` is
+  // the number that ByteStream::borrow() returned for the range.
   void add(uint32_t lane, uint64_t frame, std::shared_ptr<BorrowedMemory> memory,
            uint64_t borrowed) {
     ranges_.push_back({lane, frame, borrowed, std::move(memory)});
   }
+  // Gives the range of this frame back to its byte stream, because the lane has sent the range.
   void returned(uint32_t lane, uint64_t frame);
+  // Gives all ranges of this lane back to their byte streams, because the lane is gone.
   void lane_gone(uint32_t lane);
 
  private:
@@ -52,10 +58,10 @@ class BorrowedRanges {
   };
   static void give_back(const Range& range);
 
-  std::vector<Range> ranges_;  // few: their bytes fit into the rings
+  std::vector<Range> ranges_;  // a short list, because the ranges must fit into the rings
 };
 
-// A lane that may send from a stream's memory, and the ranges that its link has borrowed.
+// An RDMA lane for a zero-copy send, its number and fabric, and the borrowed ranges of its link.
 struct BulkLane {
   engine::RdmaLane& lane;
   uint32_t number;
@@ -63,23 +69,23 @@ struct BulkLane {
   BorrowedRanges& borrowed_ranges;
 };
 
-// Passes the inside of large messages on in place, instead of copying it out of the stream. Both
-// directions use it: requests from an application, and replies from a server.
+// Sends the bytes inside large messages directly from a byte stream's memory, without a copy. The
+// client's side uses a BulkSender for requests, and the server's side uses one for replies.
 class BulkSender {
  public:
   // Copying fewer bytes than this costs less than a zero-copy send.
   static constexpr size_t kBytesMin = 4096;
 
-  // Counts the bytes that are sent without a copy in `bytes_sent`.
+  // Begins with no memory registered. Adds the number of bytes sent without a copy to `bytes_sent`.
   explicit BulkSender(Counter& bytes_sent) : bytes_sent_(bytes_sent) {}
   ~BulkSender() { end(); }
   BulkSender(const BulkSender&) = delete;
   BulkSender& operator=(const BulkSender&) = delete;
 
-  // Calls `take` with the bytes at the front of `stream` that no code examines and that may be sent
-  // now, in one piece, and then removes them from the stream. There are at most `unexamined` and at
-  // most `budget` of them. Returns false, without a call, if they are too few to be worth a
-  // zero-copy send.
+  // Calls `take` once with bytes at the front of `stream`, and then removes these bytes from
+  // `stream`. Their number is at most `unexamined` (the bytes that need no parsing) and at most
+  // `budget` (the bytes that may be sent now). Returns false, and does not call `take`, if fewer
+  // than kBytesMin bytes qualify.
   template <class Take>
   bool pass(ByteStream& stream, uint64_t unexamined, size_t budget, Take take) {
     const auto bytes = bulk(stream, unexamined, budget);
@@ -91,23 +97,25 @@ class BulkSender {
     state_ = State::kIdle;
     return true;
   }
-  // Sends the frame with `bytes`, all bytes that a running pass() offers, and borrows them from the
-  // stream. Returns false if it has done nothing, because pass() is not running or the memory
-  // cannot be registered; the caller then copies the bytes.
+  // Sends a frame with `bytes` without a copy, and borrows `bytes` from `stream`. The `take`
+  // function of pass() calls this with all bytes that `take` was given. Returns false if nothing
+  // was sent, because pass() is not running, `bytes` are fewer than kBytesMin, or the memory cannot
+  // be registered; the caller then sends a copy of the bytes.
   bool send(ByteStream& stream, const BulkLane& to, const engine::FrameHeader& header,
             std::span<const std::byte> bytes);
-  void end();  // the stream has ended
+  // Forgets the byte stream and its memory, because the byte stream ends.
+  void end();
 
  private:
-  // kIdle ──pass()──▶ kOffered ──send()──▶ kBorrowed ──▶ kIdle; without send(), from kOffered to
-  // kIdle
+  // kIdle ──pass()──▶ kOffered ──send()──▶ kBorrowed ──▶ kIdle
+  //                       └───pass() ends without send()───▶ kIdle
   enum class State : uint8_t { kIdle, kOffered, kBorrowed };
   static std::span<const std::byte> bulk(ByteStream& stream, uint64_t unexamined, size_t budget);
   bool prepare(const std::shared_ptr<engine::Fabric>& fabric, ByteStream& stream);
 
   Counter& bytes_sent_;
   State state_ = State::kIdle;
-  bool refused_ = false;  // the fabric has refused the memory; it is not asked again
+  bool refused_ = false;  // the fabric has refused to register the memory; send() does not retry
   std::shared_ptr<BorrowedMemory> memory_;
 };
 

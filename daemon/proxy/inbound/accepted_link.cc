@@ -25,7 +25,9 @@ AcceptedLink::AcceptedLink(Worker& worker, engine::SessionOptions options,
 }
 
 AcceptedLink::~AcceptedLink() {
-  streams_.clear();  // now: a stream may get what another one frees, and then sends frames
+  // Destroys the streams before the lanes: the destructor of one stream can give a connection to
+  // another stream, which then sends frames.
+  streams_.clear();
   if (share_) worker_.peer_shares().add(&PeerShare::links, *share_, -1);
 }
 
@@ -77,7 +79,7 @@ void AcceptedLink::on_session_down(engine::Session&, const std::string& reason) 
   }
   worker_.defer_delete(*this);
   for (const auto& [id, stream] : streams_) stream->stop_waiting();
-  if (lanes_) lanes_->end(reason);  // and ends the streams on them
+  if (lanes_) lanes_->end(reason);  // also ends the streams on the lanes
   for (const auto& [id, stream] : streams_) stream->on_link_lost(reason);
   if (costs_) costs_->end("the link went down: " + reason);
 }
@@ -99,7 +101,8 @@ void AcceptedLink::offer_lanes(engine::RdmaHost& host, engine::CostAnswerer* ans
 
 // --- Streams ---
 
-// Calibrating takes seconds of a core, so a restricted peer may not do it.
+// Answers a calibration session of the peer. Refuses a restricted peer, because a calibration uses
+// a core for seconds.
 Result<std::shared_ptr<engine::CalibrationJob>> AcceptedLink::answer(const engine::CostOpen& open) {
   if (worker_.routes().restricts(session_->peer_names())) {
     return fail(ErrorCode::kDenied,
@@ -120,9 +123,9 @@ void AcceptedLink::take(uint32_t lane, const FrameHeader& header, engine::Bytes 
   const auto stream = streams_.find(header.stream);
   if (stream != streams_.end()) return stream->second->on_frame(lane, header, payload);
   if (lane == 0) return;
-  // The stream has ended here, and the lane that carried its end may be gone, so a new call is
-  // answered with kReset. An RDMA lane also counts the calls that have not ended yet, so the answer
-  // says that this one has.
+  // The stream has ended in this daemon, but the peer may not know this if the lane that carried
+  // the stream's last frame is lost. A new call is therefore answered with a kReset frame. The
+  // peer's RDMA lane counts expected replies, so `replies` of the answer ends the count for a call.
   const bool begins = header.kind == FrameKind::kCall;
   const uint16_t due = header.replies != 0 ? 1 : 0;
   if (!begins && due == 0) return;
@@ -133,8 +136,8 @@ void AcceptedLink::take(uint32_t lane, const FrameHeader& header, engine::Bytes 
     this->lane(lane).frames->send(answer, {});
     return;
   }
-  // The session carried the stream's own kReset, which may arrive after this one; so this one has
-  // the reason, too.
+  // Another kReset frame with the reason was sent over TCP when the stream lost its lane. This
+  // frame has the reason too, because it can arrive first.
   constexpr std::string_view kDetail =
       "RDMA lane: the stream ended with the lane that it was leaving";
   const engine::FailMeta meta{engine::Failure::kLinkLost, 1};
@@ -177,7 +180,7 @@ void AcceptedLink::open_stream(uint32_t lane, const FrameHeader& header, engine:
 }
 
 void AcceptedLink::on_uncongested(uint32_t lane) {
-  std::vector<ServerStream*> on_it;  // a stream may end, and then leaves `streams_`
+  std::vector<ServerStream*> on_it;  // a copy, because a stream can end and leave `streams_`
   for (const auto& [id, stream] : streams_) {
     if (stream->lane_number() == lane) on_it.push_back(stream.get());
   }
@@ -198,7 +201,7 @@ void AcceptedLink::end_stream(uint32_t id) {
 }
 
 void AcceptedLink::on_new_routes() {
-  std::vector<ServerStream*> streams;  // a stream that ends leaves streams_
+  std::vector<ServerStream*> streams;  // a copy, because a stream can end and leave `streams_`
   for (const auto& [id, stream] : streams_) streams.push_back(stream.get());
   for (ServerStream* stream : streams) stream->on_new_routes();
 }
@@ -238,7 +241,7 @@ Result<engine::LaneShape> AcceptedLink::on_lane_wanted(const engine::LaneWish& w
                                                " does not support the lane's protocol");
     }
   }
-  return wish.back;  // both nodes have the same manifest, or will have
+  return wish.back;  // takes the peer's shape, because both nodes should have the same manifest
 }
 
 void AcceptedLink::on_lane_message(engine::LaneSet&, uint32_t lane, const FrameHeader& header,
@@ -248,7 +251,7 @@ void AcceptedLink::on_lane_message(engine::LaneSet&, uint32_t lane, const FrameH
 
 void AcceptedLink::on_lane_uncongested(engine::LaneSet&, uint32_t lane) { on_uncongested(lane); }
 
-// Ends the streams on the lane at both sides: the frames on their way may or may not have arrived.
+// Ends the streams on the lane at both sides, because frames that were on their way can be lost.
 void AcceptedLink::on_lane_down(engine::LaneSet&, uint32_t lane, bool was_up,
                                 const std::string& reason) {
   if (was_up) {

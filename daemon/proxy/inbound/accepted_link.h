@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// daemon/proxy/inbound/accepted_link.h: a link that a peer opened: its session, the RDMA lanes
-// beside it, and the streams on them.
+// daemon/proxy/inbound/accepted_link.h: a link that a peer opened: the link's session, its RDMA
+// lanes, and its streams.
 //
-// The link handles the events of its session and of its lanes itself. When the session ends, the
-// link leaves the worker, which deletes it at the end of the iteration.
+// The worker owns the AcceptedLink, and deletes it at the end of the iteration in which the session
+// ends.
 //
 // Thread   the worker's.
 #pragma once
@@ -23,22 +23,23 @@ class AcceptedLink final : private engine::SessionEvents,
                            private engine::LaneSetEvents,
                            private engine::CostAnswerer {
  public:
-  // Begins the handshake with the peer that has connected.
+  // Begins the handshake with a peer that has connected.
   AcceptedLink(Worker& worker, engine::SessionOptions options, const engine::OpenStream& open);
   ~AcceptedLink() override;
 
-  // Returns the peer's share of the limits, in which the link counts. Null before the peer's hello.
+  // Returns the counts of what the peer uses of the limits. Returns null before the peer's hello.
   const std::shared_ptr<PeerShare>& share() const { return share_; }
-  const engine::Hello& peer() const { return session_->peer(); }  // once it is up
-  // Returns the names that the peer has proved to have.
+  // Returns the peer's hello; call it only after the hello has arrived.
+  const engine::Hello& peer() const { return session_->peer(); }
+  // Returns the names in the peer's certificate; none without TLS.
   std::span<const std::string> peer_names() const { return session_->peer_names(); }
   bool is_up() const { return session_->up(); }
   TimePoint began() const { return session_->began(); }
   // Ends the link at once.
   void end(const std::string& reason) { session_->end(reason); }
 
-  // Returns the RDMA lane with that number, or the session's own lane if `number` is 0 or the RDMA
-  // lane is gone. If a stream has ended with its lane, the peer ignores its frames.
+  // Returns the RDMA lane with this number, or the TCP lane if `number` is 0 or the RDMA lane is
+  // gone. A frame of a stream whose RDMA lane is gone can go over TCP, because the peer ignores it.
   InboundLane lane(uint32_t number) {
     engine::RdmaLane* rdma = number == 0 || !lanes_ ? nullptr : lanes_->lane(number);
     if (rdma == nullptr) return {&session_->lane(), nullptr, 0};
@@ -46,31 +47,37 @@ class AcceptedLink final : private engine::SessionEvents,
   }
   // Returns the fabric of the RDMA lanes.
   const std::shared_ptr<engine::Fabric>& fabric() const { return lanes_->fabric(); }
-  // Returns the ranges of servers' rings that the RDMA lanes have borrowed.
+  // Returns the ranges of local servers' rings that the link's RDMA lanes have borrowed.
   BorrowedRanges& borrowed_ranges() { return borrowed_ranges_; }
-  // Returns which limit is reached: limits.max_buffered, or the peer's part of it.
+  // Returns a text that says which limit is reached: limits.max_buffered, or the peer's quarter of
+  // this limit.
   std::string over_limit_text() const;
   // Handles new routes, whose `allow` rules may have changed.
   void on_new_routes();
   // Removes a stream; the worker deletes it at the end of the iteration.
   void end_stream(uint32_t id);
+  // Asks the peer (frame kGoAway) to begin no more calls on this link.
   void begin_drain();
+  // Returns true if the peer opens no more streams on this link, no stream has a call in flight or
+  // a connection that can move to another stream, and all frames were sent.
   bool drained();
-  // Returns true if the peer opens no more streams here.
+  // Returns true if the peer opens no more streams on this link.
   bool peer_turned() const { return agreed_to_go_away_ || !session_->up(); }
-  // Returns true after leave(): this side leaves in favour of its successor.
+  // Returns true if leave() was called.
   bool leaves() const { return departure_ != Departure::kNone; }
-  // Acts as begin_drain() once the session is up. Then the link ends when nothing is left on it, so
-  // that the peer need not wait for this process to end.
+  // Begins to end the link because this process has a successor: calls begin_drain() once the
+  // session is up, and ends the session once drained() returns true and no stream must stay
+  // (ServerStream::stays()).
   void leave();
+  // Sends the frames of this iteration.
   void flush();
 
  private:
-  // How this side leaves in favour of its successor: kNone ──▶ kBegun ──▶ kFinished.
+  // The progress of leave(): kNone ──▶ kBegun ──▶ kFinished.
   enum class Departure : uint8_t {
     kNone,
-    kBegun,     // the link ends when nothing is left on it
-    kFinished,  // nothing was left, and this side sends no more
+    kBegun,     // leave() was called; calls or connections are left on the link
+    kFinished,  // no calls and no connections were left, and this side sends no more
   };
 
   Result<void> on_hello(engine::Session&) override;
@@ -82,16 +89,17 @@ class AcceptedLink final : private engine::SessionEvents,
   void on_uncongested(engine::Session&) override { on_uncongested(0); }
   void on_session_down(engine::Session&, const std::string& reason) override;
 
-  // Returns the names that the peer's certificate proves, or the name in its hello if it proves
-  // none.
+  // Returns the names in the peer's certificate, or the node name in the peer's hello if there is
+  // no certificate.
   std::string identity() const;
   void log(const std::string& what);
-  // Lets the peer open RDMA lanes and calibrate.
+  // Allows the peer to open RDMA lanes and calibration sessions.
   void offer_lanes(engine::RdmaHost& host, engine::CostAnswerer* answerer);
-  // Handles a frame that arrived on that lane; 0 is the session itself.
+  // Handles a frame that arrived on the lane with the number `lane`; 0 is the TCP connection.
   void take(uint32_t lane, const engine::FrameHeader& header, engine::Bytes payload);
   void on_uncongested(uint32_t lane);
-  // Opens a stream. `token` names the connection to the server with which it begins; null: none.
+  // Opens a stream. `token` names the detached connection to the server with which the stream
+  // begins; null: none.
   void open_stream(uint32_t lane, const engine::FrameHeader& header, engine::Bytes payload,
                    const engine::ConnectionToken* token);
   void attach_stream(uint32_t lane, const engine::FrameHeader& header, engine::Bytes payload);
@@ -117,7 +125,7 @@ class AcceptedLink final : private engine::SessionEvents,
   std::shared_ptr<PeerShare> share_;
   Departure departure_ = Departure::kNone;
   bool agreed_to_go_away_ = false;            // the peer opens no more streams here
-  std::deque<uint32_t> lost_;                 // the newest streams that ended with their lane
+  std::deque<uint32_t> lost_;                 // numbers of the last streams that lost their lane
   std::unique_ptr<engine::LaneSet> lanes_;    // destroyed before its session
   engine::CostAnswerer* answerer_ = nullptr;  // the node's; may be null
   std::unique_ptr<engine::CalibrationSession> costs_;

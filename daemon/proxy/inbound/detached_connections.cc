@@ -155,14 +155,14 @@ void DetachedConnections::give_to(std::shared_ptr<Successor> successor) {
   successor_ = std::move(successor);
 }
 
-// Called with the mutex held.
+// Sends connections to the successor while its channel has space. The caller must hold `mutex_`.
 void DetachedConnections::send() {
   while (successor_ && !kept_.empty()) {
     switch (successor_->take_server(kept_.begin()->second.connection)) {
       case Successor::Answer::kLater:
         return;
       case Successor::Answer::kTaken:
-      case Successor::Answer::kNever:  // no stream can claim it here
+      case Successor::Answer::kNever:  // no stream of this process can claim the connection
         kept_.erase(kept_.begin());
         break;
     }

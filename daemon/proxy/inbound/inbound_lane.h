@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// daemon/proxy/inbound/inbound_lane.h: a handle to one lane of a link from a peer, so that a frame
-// is sent without a look-up of the lane's number.
+// daemon/proxy/inbound/inbound_lane.h: pointers to one lane of a link from a peer, which save the
+// look-up of the lane by its number when a frame is sent.
 //
-// The handle of an RDMA lane is valid until AcceptedLink reports the loss of the lane to its
-// streams, which use the session's lane from then on.
+// The pointers to an RDMA lane are valid until the lane is lost. AcceptedLink then calls
+// ServerStream::leave_lane() of each stream, which replaces the pointers by those of the link's TCP
+// lane.
 #pragma once
 
 #include <cstdint>
@@ -13,9 +14,9 @@
 namespace hat {
 
 struct InboundLane {
-  engine::Lane* frames = nullptr;    // carries the frames; never null in a stream or a call
-  engine::RdmaLane* rdma = nullptr;  // the same lane if it is an RDMA lane; null: the session's
-  uint32_t number = 0;               // 0: the session's
+  engine::Lane* frames = nullptr;    // sends the frames; never null in a stream or a call
+  engine::RdmaLane* rdma = nullptr;  // the same lane if it is an RDMA lane; null: the TCP lane
+  uint32_t number = 0;               // 0: the TCP lane
 };
 
 }  // namespace hat

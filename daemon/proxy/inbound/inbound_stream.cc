@@ -49,8 +49,8 @@ void InboundStream::grant_ahead(size_t held) {
   grant_if_worth_it();
 }
 
-// Sends the credit on the session, whichever lane the stream uses: if it were sent on a lane that
-// fails after the stream has left it, the credit would be lost.
+// Sends the credit over the link's TCP connection, whichever lane the stream uses. On an RDMA lane
+// that fails after the stream has moved to another lane, the credit would be lost.
 void InboundStream::grant_if_worth_it() {
   if (!window_.worth_a_frame()) return;
   link_.lane(0).frames->send({.kind = FrameKind::kCredit, .stream = id_, .credit = window_.grant()},
@@ -81,7 +81,7 @@ void InboundStream::send_reply(ServedCall& call, Bytes piece, bool last, thrift:
   FrameHeader header{.stream = id_, .call = call.ordinal};
   call.response_bytes += piece.size();
   spend(piece.size());
-  do {  // repeats if the piece is too large for one frame, as held bytes may be
+  do {  // several frames if the piece, which can have bytes held back, exceeds kPieceBytesMax
     const Bytes part = piece.first(std::min<size_t>(piece.size(), engine::kPieceBytesMax));
     piece = piece.subspan(part.size());
     header.kind = call.begin_reply() ? FrameKind::kReply : FrameKind::kMore;
@@ -97,7 +97,7 @@ void InboundStream::send_reply(ServedCall& call, Bytes piece, bool last, thrift:
   } while (!piece.empty());
 }
 
-// Ends a call that was oneway. Without this frame, the client's connection would wait for a reply.
+// Reports that the call was oneway. Without this frame, the client's side would wait for a reply.
 void InboundStream::send_no_reply(const ServedCall& call) {
   call.lane.frames->send({.kind = FrameKind::kReply,
                           .flags = engine::kLastPiece | engine::kNoReply,
@@ -140,7 +140,8 @@ void InboundStream::end_due(const InboundLane& lane) {
   lane.frames->send({.kind = FrameKind::kCredit, .replies = 1, .stream = id_}, {});
 }
 
-// Returns the failure as the peer knows it: an older peer knows fewer reasons.
+// Returns `failure`, or another failure that the peer knows if the peer's link version is too old
+// for `failure`.
 Failure InboundStream::as_told(Failure failure) const {
   const bool known = failure != Failure::kPermissionDenied ||
                      link_.peer().version_max >= engine::kLinkVersionOfDenials;

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// daemon/proxy/inbound/inbound_stream.h: a stream that a peer daemon opened: its lane, the credit
-// of both directions, and the frames that go back to the peer.
+// daemon/proxy/inbound/inbound_stream.h: a stream that a peer daemon opened: the stream's lane, the
+// credit of both directions, and the frames that are sent to the peer.
 //
 //   kOpen ──the peer's kEnd──▶ kPeerEnded ──▶ kClosed
 //     └────────────────────────────────────────┘
 //
-// Bounds   The peer may send what ReceiveWindow allows. Bytes of replies may exceed the peer's
-//          credit only by those that a UnitReader held back before it knew their head.
+// Bounds   engine::ReceiveWindow limits the bytes from the peer. Bytes of replies can exceed the
+//          credit that the peer granted by at most UnitReader::kHeldBytesMax, the bytes that a
+//          UnitReader holds back until it has read a message's head.
 // Thread   the worker's.
 #pragma once
 
@@ -26,55 +27,62 @@ class UpstreamConnection;
 
 class InboundStream {
  public:
-  // Begins with full credit in both directions, on the lane with that number. The stream sends
-  // through `link` until it is closed.
+  // Begins a stream on the lane with the number `lane` of `link`, with full credit in both
+  // directions.
   InboundStream(AcceptedLink& link, uint32_t id, uint32_t lane);
 
   uint32_t id() const { return id_; }
   bool is_closed() const { return state_ == State::kClosed; }
-  // Returns true if the peer has sent kEnd: no calls and no bytes follow.
+  // Returns true if the peer has sent a kEnd frame, so that no calls and no bytes follow.
   bool peer_has_ended() const { return state_ == State::kPeerEnded; }
+  // Records that the peer has sent a kEnd frame.
   void end_by_peer();
   void close() { change_to(State::kClosed); }
 
-  // Returns the lane of the newest request, on which everything but answers to calls is sent.
+  // Returns the lane of the newest request. All frames but replies, failures and credit are sent on
+  // this lane.
   const InboundLane& lane() const { return lane_; }
-  // Changes to the lane with that number; returns true if the stream was on another one.
+  // Changes to the lane with this number. Returns true if the stream was on another lane.
   bool move_to(uint32_t lane);
 
   // --- Bytes from the peer ---
 
-  // Counts bytes of a message that arrived. Returns false if they exceed the stream's window.
+  // Counts `bytes` bytes that arrived. Returns false if they exceed the stream's window.
   bool take(size_t bytes) { return window_.take(bytes); }
-  // Grants new credit for bytes that the server has taken, or that were dropped.
+  // Grants new credit for `bytes` bytes that the server has taken or that were dropped, except for
+  // bytes whose credit was granted before.
   void grant(size_t bytes);
-  // Grants new credit for held bytes before they are passed on, so that `held` bytes are granted:
-  // the peer may send the rest of a request that is held until it is whole. Otherwise the two sides
-  // would wait for each other.
+  // Grants credit for `held` bytes of a request that is held until all of it has arrived. Without
+  // this credit the peer could not send the rest of a request that is larger than the window.
   void grant_ahead(size_t held);
-  // Counts bytes that will be passed to grant() although they were granted before.
+  // Records that the credit for `bytes` bytes was granted before, so that a later grant() for these
+  // bytes does not grant credit again.
   void expect_granted(size_t bytes) { granted_ahead_ += bytes; }
-  // Answers the kSync with this number at the next answer_sync(); 0: none.
+  // Records a kSync frame with this number, which the next answer_sync() answers.
   void expect_sync(uint64_t number) { pending_sync_ = number; }
+  // Answers the recorded kSync frame, if there is one, with a kSynced frame.
   void answer_sync();
 
   // --- Bytes to the peer ---
 
+  // Adds credit that the peer has granted for sending.
   void add_credit(uint32_t bytes) { send_credit_ += bytes; }
-  // Returns how many bytes of replies the peer and the lane take now.
+  // Returns how many bytes of replies can be sent now: the credit, or 0 if the lane is congested.
   size_t budget() const;
-  // Sends a piece of the reply to `call`. A range of `source`'s memory is sent without a copy if
-  // the call's lane can do that; `source` may be null. `last` says that the reply ends here.
+  // Sends a piece of the reply to `call`. `last` is true if the reply ends with `piece`. If `piece`
+  // is in the memory of `source`, the lane sends it without a copy if possible. `source` is null if
+  // `piece` is not in the memory of an upstream connection.
   void send_reply(ServedCall& call, Bytes piece, bool last, thrift::Outcome outcome,
                   UpstreamConnection* source);
+  // Reports to the peer that `call` was oneway and has no reply.
   void send_no_reply(const ServedCall& call);
   void send_failure(const ServedCall& call, engine::Failure failure, bool delivered,
                     std::string_view detail);
   void send_raw(Bytes bytes);
   void send_control(engine::FrameKind kind, Bytes payload = {});
   void send_reset(engine::Failure failure, std::string_view detail);
-  // Reports that a call on this lane ends without an answer, because the other side of an RDMA lane
-  // counts it.
+  // Reports to the peer that one call on this RDMA lane ends without a reply, because the peer's
+  // RDMA lane counts the replies that it expects. Does nothing on the TCP lane.
   void end_due(const InboundLane& lane);
 
  private:
@@ -91,7 +99,7 @@ class InboundStream {
   uint64_t pending_sync_ = 0;
   int64_t send_credit_ = engine::kStreamWindowBytes;
   engine::ReceiveWindow window_;
-  size_t granted_ahead_ = 0;  // bytes not yet passed on for which new credit was granted already
+  size_t granted_ahead_ = 0;  // bytes whose credit was granted before the server has taken them
 };
 
 }  // namespace hat

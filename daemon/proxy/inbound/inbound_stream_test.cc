@@ -284,8 +284,8 @@ TEST_F(LanesOfAStream, CarryTheAnswersOfTheirOwnCalls) {
   EXPECT_THAT(on_link_, ElementsAre(FrameKind::kReply));
 }
 
-// The stream has moved to the link, so it survives the lane. The call that arrived on the lane has
-// its answer on the link.
+// The stream has moved from its RDMA lane to the TCP lane, so it survives the loss of the RDMA
+// lane. The call that arrived on the RDMA lane is answered on the TCP lane.
 TEST_F(LanesOfAStream, AreReplacedByTheLinkOnceTheyAreGone) {
   open("Kv");
   turns();
@@ -316,8 +316,8 @@ TEST_F(LanesOfAStream, EndItWhenTheyAreLost) {
   EXPECT_THAT(on_link_, ElementsAre(FrameKind::kReset));
 }
 
-// The rest of the last answer fits into the credit of a frame that arrives on another lane. With
-// the answer the stream is done, because its client has ended, and the frame is not handled.
+// A kCall frame on another lane grants the credit for the rest of the last reply. The client has
+// ended, so the stream ends with this reply, and the call is not handled.
 TEST_F(LanesOfAStream, HandleNothingMoreOfAStreamThatEndsAsItMoves) {
   open("Pool");
   turns();

@@ -57,7 +57,7 @@ void PooledCall::begin(std::unique_ptr<UpstreamConnection> connection) {
   DCHECK(state_ == State::kWaiting);
   connection_ = std::move(connection);
   connection_->set_user(this);
-  unit_ = Unit::kNone;  // the last connection may have gone in the middle of a reply
+  unit_ = Unit::kNone;  // the previous connection can have ended in the middle of a reply
   if (connection_->connected()) {
     end();
   } else {
@@ -187,7 +187,7 @@ void PooledCall::on_upstream_bytes(Bytes bytes) {
   if (parked() && can_give_up()) worker_.upstreams().serve_waiting(served_);
 }
 
-// Returns true if too much of the reply waits for a caller that does not take it.
+// Returns true if too many bytes of the reply wait for a client that reads slowly.
 bool PooledCall::keeps_too_much() const {
   const bool over_all =
       answer_.size() > engine::kStreamWindowBytes && worker_.over_buffer_limit(share_);
@@ -198,8 +198,8 @@ void PooledCall::finish_reply() {
   outcome_ = connection_->replies().messages().outcome();
   change_to(Unit::kNone);
   change_to(State::kAnswered);
-  // take_back() closes a connection whose server answered before it had taken the whole request:
-  // such a server will never take the rest.
+  // If bytes of the request still wait to be written, take_back() closes the connection, because a
+  // server that has already answered will not read the rest of the request.
   let_go(connection_->replies().messages().understood());
 }
 
@@ -250,8 +250,8 @@ void PooledCall::take_piece(Bytes piece) {
     envelope_.insert(envelope_.end(), part.begin(), part.end());
     envelope_left_ -= part.size();
     if (envelope_left_ != 0) return;
-    // Servers differ in the sequence id that THeader itself has in a reply. It is replaced only if
-    // it is the id that was sent.
+    // A THeader frame has a sequence id of its own, and servers differ in what they put there. The
+    // id in the reply is replaced only if it equals the id that was sent.
     const bool echoed = head_.header_seqid == static_cast<uint32_t>(id_);
     const uint32_t header_seqid = echoed ? request_->ids.header_seqid : head_.header_seqid;
     thrift::write_envelope(envelope_, head_.framing, head_.encoding,

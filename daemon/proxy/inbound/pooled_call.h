@@ -1,21 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-// daemon/proxy/inbound/pooled_call.h: one client's call at a time on a connection to the server
-// that many clients share (upstream mode `shared`).
+// daemon/proxy/inbound/pooled_call.h: one call of one client at a time, on a connection to the
+// server that many clients share (`mode: shared`).
 //
-// The replies are kept apart as follows:
-//   · A call gets a connection only when its request is complete, is exactly one message, and was
-//     understood to its last byte.
-//   · The call has a sequence id that is unique on the connection and that no client can guess.
-//   · The reply must have that id and the function's name, be one message, and have no bytes after
-//     it. Any other reply closes the connection, and the call fails.
-//   · The daemon reads the reply as fast as the server sends it, up to limits.shared_reply, so a
-//     caller that does not read holds up no other caller.
-// A stock server answers a oneway call with an exception if it does not know the function. The
-// connection remembers the ids of its oneway calls, and drops such an answer.
+// These rules make sure that a client gets only the replies to its own calls:
+//   · A call gets a connection only when its whole request has arrived, and the request is exactly
+//     one message that the daemon could parse to its last byte.
+//   · The daemon replaces the request's sequence id by an id that is unique on the connection and
+//     that no client can guess.
+//   · The reply must be one message with this id and the function's name, and no bytes may follow.
+//     After any other reply the daemon closes the connection, and the call fails.
+//   · The daemon reads the reply as fast as the server sends it, up to limits.shared_reply, so that
+//     a client which reads slowly does not delay the calls of other clients.
+// A stock server answers a oneway call of an unknown function with an exception. The connection
+// remembers the ids of its oneway calls, and drops such an answer.
 //
 //   kNone ──▶ kWaiting ──▶ kAsked ──▶ kAnswered ──▶ kNone
 //                            └─ oneway ─▶ kParked ──▶ kNone, or the next call's kAsked
-//   A call that is dropped or fails changes from any state to kNone.
+//   From any state, a call that is dropped or fails changes to kNone.
 //
 // Thread   the worker's.
 #pragma once
@@ -40,72 +41,80 @@ namespace hat {
 
 class Worker;
 
-// The owner of the calls.
+// Receives the events of a PooledCall. The stream that owns the PooledCall implements it.
 class PooledCallEvents {
  public:
   virtual ~PooledCallEvents() = default;
-  // Returns the whole request, with the bytes that ask() described. Called once, when the request
-  // is written.
+  // Returns the bytes of the request that ask() described. PooledCall calls this once for each
+  // call, when it writes the request.
   virtual Bytes pooled_request() = 0;
-  // Reports that the connection has the whole request; PooledCall does not use it any more. A
-  // oneway call has ended.
+  // Reports that the whole request was passed to the connection, so the owner can free the
+  // request's bytes. A oneway call ends with this event.
   virtual void on_pooled_request_sent() = 0;
-  // Reports, after a oneway call, that the next call may begin, or that the server has taken all of
-  // the oneway call.
+  // Reports, after a oneway call, that the next call can begin, or that the server has taken the
+  // whole oneway call.
   virtual void on_pooled_free() = 0;
-  // Reports that more of the reply has arrived; see answer().
+  // Reports that more bytes of the reply have arrived, which answer() returns.
   virtual void on_pooled_answer() = 0;
-  // Reports that the call has ended without a whole reply. `delivered`: the server may have seen
-  // the call.
+  // Reports that the call has ended without a whole reply. `delivered` is true if the server may
+  // have seen the call.
   virtual void on_pooled_failure(engine::Failure failure, bool delivered,
                                  const std::string& detail) = 0;
 };
 
 class PooledCall final : public UpstreamUser, private UnitSink, private Deadline {
  public:
-  // Makes calls for the peer that has this share of the limits.
+  // Makes calls of `served` for one peer, whose use of the limits `share` counts.
   PooledCall(Worker& worker, const ServedConfig& served, PeerShare& share, PooledCallEvents& events)
       : worker_(worker), served_(served), share_(share), events_(events) {}
   ~PooledCall() override { drop(); }
 
   enum class Reply : uint8_t { kExpected, kNone };
-  // Begins a call; busy() must be false. May call PooledCallEvents before it returns.
+  // Begins a call. Call it only while busy() returns false. It can call functions of
+  // PooledCallEvents before it returns.
   void ask(const thrift::WholeMessage& request, Reply reply);
-  // Returns true if a call is in flight. The caller must not call ask() before that call has ended.
+  // Returns true if a call is in flight, so that ask() must not be called.
   bool busy() const { return state_ != State::kNone && state_ != State::kParked; }
-  // Returns the bytes of the reply that have arrived and were not taken. If answer_is_whole(), they
-  // are the rest of the reply.
+  // Returns the bytes of the reply that have arrived and were not removed by take_answer().
   Bytes answer() const { return answer_.bytes(); }
+  // Returns true if the reply has arrived to its end.
   bool answer_is_whole() const { return state_ == State::kAnswered; }
   thrift::Outcome outcome() const { return outcome_; }
-  // Removes bytes from the front of answer(). The call ends with the last byte of a whole reply.
+  // Removes `bytes` bytes from the front of answer(). The call ends when the last byte of the reply
+  // is removed.
   void take_answer(size_t bytes);
-  // Ends the call without an event. Its connection closes if a reply is due on it.
+  // Ends the call without an event. Closes the connection if a reply is expected on it.
   void drop() { leave(Connection::kGood); }
-  // Stops waiting for a connection, even if one becomes free.
+  // Ends a call that waits for a connection, without an event. Does nothing in other states.
   void stop_waiting();
-  // Returns true if bytes of requests are on their way to the server.
+  // Returns true if bytes of a request wait to be written to the server.
   bool sending() const { return connection_ != nullptr && connection_->backlog() != 0; }
 
-  // Functions for the pool.
+  // --- For UpstreamPool ---
   const ServedConfig& served() const { return served_; }
-  void on_turn(std::unique_ptr<UpstreamConnection> connection);  // in kWaiting
-  // Returns true after a oneway call. can_give_up() must be called only then, and returns true if
-  // the server has taken all of that call and no reply is in the middle of arriving.
+  // Gives a connection to the call, which waits for one.
+  void on_turn(std::unique_ptr<UpstreamConnection> connection);
+  // Returns true if no call is in flight and the connection of the last call, which was oneway, is
+  // kept for the next call.
   bool parked() const { return state_ == State::kParked; }
+  // Returns true if another call can have the connection: the server has taken the whole oneway
+  // call, and no part of a reply has arrived. Call it only while parked() returns true.
   bool can_give_up() const {
     return connection_->takes_all() && !connection_->replies().inside_unit();
   }
-  // Returns the connection; the pool has already removed the call from the parked ones.
+  // Ends the parked state and returns the connection. The pool must have removed this PooledCall
+  // from its list of parked calls.
   std::unique_ptr<UpstreamConnection> give_up();
 
  private:
   enum class State : uint8_t {
     kNone,
-    kWaiting,   // for a connection
-    kAsked,     // the connection has the request, and its reply is not complete
-    kAnswered,  // the pool has the connection back; the caller has not taken all of its reply
-    kParked,    // no call; the next one must not overtake the oneway call on this connection
+    kWaiting,   // the call waits for a connection
+    kAsked,     // the request was passed to the connection, and the reply is not complete
+    kAnswered,  // the reply is complete and the pool has the connection; take_answer() must follow
+    // No call is in flight. The connection of the last call, which was oneway, is kept, because the
+    // next call on another connection could overtake the oneway call.
+    kParked,
   };
 
   PeerShare& share() const override { return share_; }
@@ -120,13 +129,14 @@ class PooledCall final : public UpstreamUser, private UnitSink, private Deadline
   void on_opaque(Bytes) override { misunderstood_ = "bytes that are not Thrift"; }
   void on_deadline() override;
 
-  // The reply that is being read: kNone ──▶ kAnswer ──▶ kEnded ──▶ kNone, or kNone ──▶ kStray ──▶
-  // kNone.
+  // The reply that is being read.
+  //   kNone ──▶ kAnswer ──▶ kEnded ──▶ kNone
+  //     └─────▶ kStray ──────────────▶ kNone
   enum class Unit : uint8_t {
-    kNone,    // its head has not arrived
-    kAnswer,  // to the call
-    kStray,   // to a oneway call, and dropped
-    kEnded,
+    kNone,    // no head of a reply has arrived
+    kAnswer,  // the reply answers the call
+    kStray,   // the reply answers a oneway call, and is dropped
+    kEnded,   // the reply to the call has arrived to its end
   };
 
   void change_to(State next);
@@ -147,12 +157,12 @@ class PooledCall final : public UpstreamUser, private UnitSink, private Deadline
   PooledCallEvents& events_;
   State state_ = State::kNone;
   Reply reply_ = Reply::kNone;
-  std::optional<thrift::WholeMessage> request_;  // without the request's bytes
-  int32_t id_ = 0;                               // the call's id on the connection
+  std::optional<thrift::WholeMessage> request_;  // describes the request, but has not its bytes
+  int32_t id_ = 0;                               // the call's sequence id on the connection
   std::unique_ptr<UpstreamConnection> connection_;
 
   Unit unit_ = Unit::kNone;
-  std::string_view misunderstood_;  // why the connection must close; empty if it need not
+  std::string_view misunderstood_;  // why the connection must close; empty: it stays open
   size_t envelope_left_ = 0;        // bytes of the reply before its struct that have not arrived
   thrift::Head head_;               // its name is not valid
   std::vector<std::byte> envelope_;

@@ -56,7 +56,7 @@ TEST_F(PooledCallEndsTest, LeaveNobodyAConnectionThatItsServerHasEndedAfterAOnew
   EXPECT_EQ(servers(), 2u);
 }
 
-// The number of a stream that has ended can be used again.
+// A new stream can have the number of a stream that has ended.
 TEST_F(PooledCallEndsTest, EndTheStreamOfAClientThatHasGoneWhereItsServerRefusesAOnewayCall) {
   oneway(1, 1, "note");
   const auto wire = node_.reactor.wires.back();
@@ -70,7 +70,7 @@ TEST_F(PooledCallEndsTest, EndTheStreamOfAClientThatHasGoneWhereItsServerRefuses
   EXPECT_THAT(ends(), IsEmpty()) << "the number was free";
 }
 
-// Half of the server's answer to a oneway call that it does not know has arrived.
+// A part of the server's answer to a oneway call of an unknown function has arrived.
 class HalfAStrayTest : public PooledCallEndsTest {
  protected:
   HalfAStrayTest() {

@@ -170,7 +170,7 @@ TEST_F(PooledCallTest, OfAOnewayFunctionEndsAtOnceAlsoWhereTheClientCallsItOther
   EXPECT_THAT(ends(), ElementsAre("1.2 ends"));
 }
 
-// The peer announces another function than the message names.
+// The peer's kCall frame names another function than the message.
 TEST_F(PooledCallTest, IsOfTheFunctionThatItsMessageNames) {
   send(1, 1, "note", strict_message(MessageType::kCall, "get", 7), 0);
   const auto busy = server();
@@ -242,7 +242,7 @@ TEST_F(PooledCallTest, WaitsForAConnectionNoLongerThanForOneThatIsMade) {
   EXPECT_THAT(ends(), ElementsAre("1.1 ends", "3.2 ends"));
 }
 
-// A caller that does not read holds up no other caller.
+// A client that does not read its reply does not delay the calls of other clients.
 TEST_F(PooledCallTest, FreesItsConnectionThoughItsCallerDoesNotRead) {
   call(1, 1, "get");
   const auto wire = server();
@@ -347,7 +347,7 @@ TEST_F(PooledCallTest, TakesARequestThatIsLargerThanTheStreamsWindow) {
   EXPECT_THAT(ends(), ElementsAre("1.1 ends"));
 }
 
-// --- What may not share ---
+// --- Calls that must not use a shared connection ---
 
 TEST_F(PooledCallTest, OfAFunctionThatIsNotListedHasAConnectionOfItsOwn) {
   call(1, 1, "say");
@@ -446,8 +446,8 @@ TEST_F(PooledCallTest, ThatIsOnewayReachesTheServerThoughItsClientEnds) {
   EXPECT_EQ(servers(), 1u);
 }
 
-// Stock servers answer a oneway call of a function that they do not know, perhaps when the
-// connection serves another call already.
+// A stock server answers a oneway call of an unknown function. The answer can arrive when the
+// connection already carries another call.
 TEST_F(PooledCallTest, GetsNotTheAnswerToAnothersOnewayCall) {
   oneway(1, 1, "note");
   oneway(2, 1, "note");

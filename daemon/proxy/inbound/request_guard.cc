@@ -27,8 +27,8 @@ ThriftProtocol protocol_of(thrift::Encoding encoding) {
   return encoding == thrift::Encoding::kJson ? ThriftProtocol::kJson : ThriftProtocol::kBinary;
 }
 
-// Describes the fault, so that a reader knows what to change. `function` is "Service.method", or
-// empty if no name is known yet.
+// Returns a description of the fault. `function` is "Service.method", or empty if the message's
+// name is not known.
 std::string text_of(const thrift::BodyFault& found, const std::string& function) {
   const std::string field =
       " field " + std::to_string(found.field) + " in the arguments of " + function;
@@ -140,13 +140,14 @@ std::optional<thrift::BodyFault> RequestGuard::fault_of_call(const thrift::Head&
     return thrift::BodyFault{RequestFault::kNotListed, 0};
   }
   const ServiceRoutes* routes = worker_.routes().find(service);
-  // Servers differ in how they treat empty parts, and names with more than two parts.
+  // Servers differ in how they treat a name with an empty part or with more than two parts, so such
+  // a name is refused.
   const bool ambiguous = method.empty() || service.empty() || method.contains(':');
   if (routes == nullptr || ambiguous) return thrift::BodyFault{RequestFault::kNotListed, 0};
   const auto fault = fault_under(routes->find(method), head, body);
   if (fault || says_service) return fault;
-  // The peer has chosen the service, but the server may take a name without a service for another
-  // one.
+  // The message names no service, and the server can also serve other services that have a function
+  // of this name. The request must obey the rules of all of them.
   for (const ServedConfig& other : serves) {
     if (other.upstream != served_.upstream || other.service == service) continue;
     routes = worker_.routes().find(other.service);
@@ -162,7 +163,7 @@ std::optional<thrift::BodyFault> RequestGuard::fault_of_call(const thrift::Head&
 std::optional<thrift::BodyFault> RequestGuard::fault_under(const Route& route,
                                                            const thrift::Head& head,
                                                            Bytes body) const {
-  // A denial that only a dry run lets through was counted when the kCall arrived.
+  // may_call() has counted a denial by a dry run when the kCall frame arrived.
   if (route.access && !route.access->dry_run && !may_call(route)) {
     return thrift::BodyFault{RequestFault::kNotAllowed, 0};
   }

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// daemon/proxy/inbound/request_guard.h: which peer may call which function at the server of a
-// stream.
+// daemon/proxy/inbound/request_guard.h: decides which functions of a stream's server the peer may
+// call, according to the `allow` rules.
 //
-// The peer daemon says which function a request is for, and this claim chooses the hints. If
-// `allow` restricts the peer, its claim is not enough. Each of its requests is held until it is
-// whole, in memory that the peer cannot change. The request is passed on only if it is exactly one
-// message, of a function that the peer may call, with the types that the manifest has
-// (daemon/thrift/request_check.h). docs/security.md says what this does not keep out.
+// A kCall frame names the function of a request. The daemon uses this name to choose the hints. For
+// a peer that `allow` rules restrict, the name is not trusted, and each request is checked. The
+// daemon holds the request until all of it has arrived, in memory that the peer cannot change. It
+// passes the request on to the server only if the request is exactly one message, calls a function
+// that the peer may call, and has arguments of the types that the manifest lists
+// (daemon/thrift/request_check.h). docs/security.md lists the attacks that this does not prevent.
 //
 // Thread   the worker's.
 #pragma once
@@ -28,34 +29,35 @@ struct Route;
 
 class RequestGuard {
  public:
-  // Guards the server `served` against the peer of `link`.
+  // Checks requests that the peer of `link` sends to the server `served`.
   RequestGuard(Worker& worker, const AcceptedLink& link, const ServedConfig& served)
       : worker_(worker), link_(link), served_(served) {}
 
-  // Returns the route of a function. A service that this node does not know is taken for the one
-  // that is served.
+  // Returns the route of a function. If no manifest has `service`, looks for the function in the
+  // service that `served` names.
   const Route& route_of(std::string_view service, std::string_view method) const;
-  // Returns true if the peer may call the function. Counts each denial, and each call that only a
-  // dry run lets through.
+  // Returns true if the peer may call the function of `route`, or if the function's `allow` rule is
+  // a dry run. Counts each call that the rule denies.
   bool may_call(const Route& route) const;
-  // Returns true if `allow` restricts the peer. The rules change only with a reload, and the names
-  // that the peer's certificate proves never change.
+  // Returns true if an `allow` rule restricts the peer. Computes the result once for each
+  // generation of the configuration.
   bool is_restricted();
-  // Why a request is not passed on. `function` is "Service.method", or empty if no name is known.
+  // The reason why a request is not passed on. `function` is "Service.method", or empty if the
+  // message's name is not known.
   struct Fault {
     thrift::BodyFault what;
     std::string function;
   };
   // Returns the fault of a whole request, or nothing if the request may be passed on.
   std::optional<Fault> check(Bytes request) const;
-  // Counts and logs the fault, and returns a description that says what to change.
+  // Counts and logs the fault, and returns a description for the client.
   std::string refuse(const Fault& fault) const;
-  // Describes the peer by a name that its certificate proves. Without one, the name in its hello is
-  // only a claim.
+  // Returns a description of the peer: the first name in its certificate. Without a certificate,
+  // returns the node name in its hello, with a remark that this name is not verified.
   std::string caller() const;
 
  private:
-  // Whether the peer is restricted at this server, by the rules of one generation of the routes.
+  // The result of is_restricted() for one generation of the configuration.
   struct Standing {
     std::optional<uint64_t> generation;
     bool restricted = false;

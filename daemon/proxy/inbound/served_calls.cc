@@ -97,8 +97,8 @@ void ServedCalls::replace_lane(uint32_t number, const InboundLane& by) {
 
 // --- Held bytes ---
 
-// Checks what this header promises of the held bytes; only short queues, because each change calls
-// it.
+// Asserts that the sum of the calls' held_bytes is the size of the buffer. Skips long queues,
+// because the check takes time for each call, and runs at each change.
 void ServedCalls::check_held() const {
   if (calls_.size() > kCallsUncounted) return;
   size_t sum = 0;
@@ -158,8 +158,8 @@ ServedCalls::Answered ServedCalls::answered_by(const thrift::Head& head,
   const uint64_t name = thrift::name_hash(thrift::bare_name(head.name));
   if (!calls_.empty() && front().is_answered_by(name, head.seqid)) return {What::kCall};
   if (from.passed_oneway(name)) return {What::kOnewayCall};
-  // Go sends oneway calls as ordinary ones. If no manifest lists the function, the reply to a later
-  // call shows that this call was oneway.
+  // Go's Thrift library sends oneway calls as ordinary calls. If no manifest lists the function,
+  // the reply to a later call shows that the earlier calls were oneway.
   for (size_t i = 1; i < calls_.size() && calls_[i - 1].may_be_done(); ++i) {
     if (calls_[i].is_answered_by(name, head.seqid)) return {What::kCall, i};
   }

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // daemon/proxy/inbound/served_calls.h: the calls of one stream from a peer, in the order in which
-// they arrived, and the bytes of requests that are held here.
+// they arrived, and the bytes of their requests that the server has not received yet.
 //
-// The queue has the two-way calls without a whole reply, and the call that is arriving. The held
-// bytes of all calls are in one buffer, in the order of the calls.
+// The queue has the calls that have no complete reply yet, and the call whose request is arriving.
+// The held bytes (request bytes that cannot be written to the server yet) of all calls are in one
+// buffer, in the order of the calls.
 //
-// Bounds   Held bytes count towards limits.max_buffered and the peer's share of it. So does the
-//          memory of the queue once it has space for more than kCallsUncounted calls: a peer may
-//          send calls of a few bytes each as fast as its server takes them, without waiting for
-//          answers.
+// Bounds   Held bytes count towards limits.max_buffered and towards the peer's part of this limit.
+//          The memory of the queue counts too, once it has space for more than kCallsUncounted
+//          calls, because a peer can send many small calls without waiting for replies.
 // Thread   the worker's.
 // Always   The sum of the calls' held_bytes is the size of the buffer, unless the stream is opaque.
 #pragma once
@@ -31,42 +31,43 @@ class UpstreamConnection;
 class Worker;
 
 struct ServedCall {
-  // How much of the request has arrived, and whether the client waits for the reply.
+  // How much of the request has arrived, and whether the client still waits for the reply.
   //   kArriving ──last piece──▶ kComplete ──kCancel──▶ kCancelled
   //       └───────kCancel──────▶ kCut
   enum class Request : uint8_t {
-    kArriving,   // more pieces of it will arrive
-    kComplete,   // all of it has arrived
-    kCut,        // the client gave up before all of it had arrived
-    kCancelled,  // all of it has arrived, and the client no longer waits for its reply
+    kArriving,   // more pieces of the request will arrive
+    kComplete,   // the whole request has arrived
+    kCut,        // the client gave up the call before the whole request had arrived
+    kCancelled,  // the whole request has arrived, and the client no longer waits for the reply
   };
 
-  // How far the call has come. It only advances.
+  // How much the server has received and answered. The state never goes back.
   //   kWaiting ──▶ kHandedOver ──▶ kAnswering
   //       └──▶ kAnsweringEarly ──▶ kAnswering
   enum class Progress : uint8_t {
-    kWaiting,         // the server has received nothing of the request
-    kAnsweringEarly,  // as kWaiting, but bytes of the server were sent to the peer as the start of
-                      // a reply: a server can send an empty frame before it receives anything
-    kHandedOver,      // a part of the request was written to the server's connection
-    kAnswering,       // as kHandedOver, and the first piece of a reply was sent to the peer
+    kWaiting,  // no part of the request was written to the server
+    // No part of the request was written to the server, but bytes from the server were sent to the
+    // peer as the start of the reply. A server can send an empty Thrift frame at any time.
+    kAnsweringEarly,
+    kHandedOver,  // a part of the request was written to the server
+    kAnswering,   // a part of the request was written, and a part of a reply was sent to the peer
   };
 
-  // How this node's manifest lists a function.
+  // How this node's manifests list the function.
   enum class Listed : uint8_t { kNot, kTwoWay, kOneway };
 
-  // How the stream knows that a reply of the server answers a call.
+  // Which fields of a reply must be equal to those of the call that the reply answers.
   enum class Match : uint8_t {
-    kNameAndId,
-    kName,   // the peer's link version does not send the id
-    kOrder,  // the request is a frame of several messages; the call names only the first
+    kNameAndId,  // the function's name and the sequence id
+    kName,       // the function's name: a peer of an older link version does not send the id
+    kOrder,      // none: of a request with several messages, only the first one's name is known
   };
 
-  // The check of one request, if `allow` restricts the peer.
+  // The check of the request against the `allow` rules that restrict the peer.
   enum class Check : uint8_t {
-    kNotNeeded,  // the peer is not restricted
-    kAwaited,    // the request is held until it is whole
-    kDenied,     // the peer's kCall names a function that the peer may not call
+    kNotNeeded,  // no `allow` rule restricts the peer
+    kAwaited,    // the request is held until all of it has arrived and can be checked
+    kDenied,     // the peer's kCall frame names a function that the peer may not call
     kPassed,
   };
 
@@ -76,10 +77,10 @@ struct ServedCall {
   uint64_t request_bytes = 0;
   uint64_t response_bytes = 0;
   uint64_t name_hash = 0;
-  int32_t id = 0;  // if match is kNameAndId
+  int32_t id = 0;  // the request's sequence id, if `match` is kNameAndId
   Match match = Match::kName;
   Polling polling = Polling::kEvent;
-  uint16_t replies = 1;  // the expected number; certain once the request is complete
+  uint16_t replies = 1;  // the number of expected replies; certain once the request is complete
   uint16_t replies_seen = 0;
   size_t held_bytes = 0;
   Listed listed = Listed::kNot;
@@ -87,17 +88,20 @@ struct ServedCall {
   Progress progress = Progress::kWaiting;
   Reply reply = Reply::kCertain;
   Check check = Check::kNotNeeded;
-  InboundLane lane;  // on which it arrived, and on which its answer is sent
+  InboundLane lane;  // the lane on which the request arrives and the reply is sent
 
-  // Handles the last piece, which has the number of replies that the request calls for; `several`
-  // says that the request is a frame of several messages.
+  // Handles the last piece of the request. `due` is the number of replies that the request expects;
+  // `several` is true if the request is one Thrift frame with several messages.
   void on_last_piece(uint16_t due, bool several);
+  // Records that the client no longer waits for the reply.
   void cancel();
+  // Records that a part of the request was written to the server.
   void hand_over() {
     if (!is_handed_over())
       advance_to(is_answering() ? Progress::kAnswering : Progress::kHandedOver);
   }
-  // Returns true if the reply begins now, so that kReply must be sent.
+  // Records that a piece of the reply is sent. Returns true if this piece is the first one, which
+  // must be sent as a kReply frame.
   bool begin_reply() {
     if (is_answering()) return false;
     advance_to(is_handed_over() ? Progress::kAnswering : Progress::kAnsweringEarly);
@@ -112,18 +116,22 @@ struct ServedCall {
   bool is_answering() const {
     return progress == Progress::kAnsweringEarly || progress == Progress::kAnswering;
   }
+  // Returns true if a reply with this hash of the function's name and this sequence id can be the
+  // reply to this call.
   bool is_answered_by(uint64_t name, int32_t seqid) const {
     return is_handed_over() && (match == Match::kOrder ||
                                 (name == name_hash && (match == Match::kName || seqid == id)));
   }
-  // Returns true if the whole request must be checked before the server receives any part of it.
+  // Returns true if no part of the request may be written to the server yet, because the whole
+  // request must be checked first.
   bool must_wait() const { return check == Check::kAwaited || check == Check::kDenied; }
-  // Returns true if the peer's end of the lane counts the call's reply as due.
+  // Returns true if the peer's RDMA lane counts a reply to this call as expected.
   bool is_due() const { return is_complete() && replies != 0; }
-  // Returns true if the server has received nothing of the call, and will receive nothing.
+  // Returns true if the client gave up the call, and no part of the request was or will be written
+  // to the server.
   bool is_dropped() const { return is_cancelled() && !is_handed_over() && held_bytes == 0; }
-  // Returns true if the server has everything of the call that it will receive, and later calls
-  // may be answered first.
+  // Returns true if nothing more of the request will be written to the server, and the server need
+  // not send a reply, so that the next reply can answer a later call.
   bool may_be_done() const {
     return is_dropped() ||
            (is_complete() && is_handed_over() && held_bytes == 0 && reply != Reply::kCertain);
@@ -138,12 +146,12 @@ struct ServedCall {
 
 class ServedCalls {
  public:
-  // A queue with space for no more calls than this does not count towards limits.max_buffered.
+  // A queue with space for at most this number of calls does not count towards limits.max_buffered.
   static constexpr size_t kCallsUncounted = 64;
 
-  // Counts memory towards `share`, which must outlive the object.
+  // Begins empty. Counts memory towards `share`, which must outlive this object.
   ServedCalls(Worker& worker, PeerShare& share) : worker_(worker), share_(share) {}
-  // Counts the calls that are left with the outcome `unknown`.
+  // Counts each remaining call with the outcome `unknown`.
   ~ServedCalls();
   ServedCalls(const ServedCalls&) = delete;
   ServedCalls& operator=(const ServedCalls&) = delete;
@@ -156,56 +164,60 @@ class ServedCalls {
   ServedCall& operator[](size_t i) { return calls_[i]; }
   const ServedCall& operator[](size_t i) const { return calls_[i]; }
 
-  // Returns true if a call of this ordinal may begin: no other call is arriving, and the ordinal is
-  // above those of all earlier calls.
+  // Returns true if a call with this ordinal can begin: no other request is arriving, and the
+  // ordinal is greater than those of all earlier calls.
   bool takes(uint64_t ordinal) const { return ordinal > last_ordinal_ && !is_arriving(); }
   // Adds a call for which takes() is true.
   void add(const ServedCall& call);
-  // Returns the call that is arriving if it has this ordinal, or null.
+  // Returns the call whose request is arriving if the call has this ordinal. Otherwise returns
+  // null.
   ServedCall* arriving(uint64_t ordinal);
-  // Returns true if more pieces of the newest call will arrive.
+  // Returns true if more pieces of the newest call's request will arrive.
   bool is_arriving() const {
     return !empty() && calls_[size() - 1].request == ServedCall::Request::kArriving;
   }
-  // Returns true if the server may have done everything that all calls want.
+  // Returns true if ServedCall::may_be_done() is true for all calls.
   bool all_may_be_done() const;
 
-  // Counts the call at the front, or the newest call, with this outcome, and removes it. It must
-  // not have held bytes.
+  // Counts the oldest call with this outcome and removes the call, which must not have held bytes.
   void end_front(CallOutcome outcome);
+  // Counts the newest call with this outcome and removes the call, which must not have held bytes.
   void end_newest(CallOutcome outcome);
-  // Counts all calls as `unknown` and removes them, because the stream becomes opaque. Their held
-  // bytes stay, and belong to no call.
+  // Counts all calls with the outcome `unknown` and removes them, because the stream becomes
+  // opaque. Keeps the held bytes, which take_opaque() returns.
   void become_opaque();
 
-  // Holds bytes of a call. All bytes held for later calls must have been dropped.
+  // Holds bytes of the newest call's request. `call` must be the newest call.
   void hold(ServedCall& call, Bytes bytes);
-  // Returns the held bytes of a call. No earlier call may have held bytes.
+  // Returns the held bytes of `call`. The calls before `call` must not have held bytes.
   Bytes held(const ServedCall& call) const { return held_.bytes().first(call.held_bytes); }
-  // Removes these bytes, and returns how many they were.
+  // Removes the held bytes of `call`, and returns their number. The calls before `call` must not
+  // have held bytes.
   size_t drop_held(ServedCall& call);
-  // Returns or removes the held bytes of the newest call.
+  // Returns the held bytes of the newest call.
   Bytes newest_held() const { return held_.bytes().last(calls_[size() - 1].held_bytes); }
+  // Removes the held bytes of the newest call, and returns their number.
   size_t drop_newest_held();
   bool holds_nothing() const { return held_.empty(); }
   // Holds bytes of an opaque stream.
   void hold_opaque(Bytes bytes);
-  // Removes and returns all held bytes, of an opaque stream.
+  // Removes and returns all held bytes of an opaque stream.
   ByteQueue take_opaque();
 
-  // The call that a reply of the server answers.
+  // Which call a reply of the server answers.
   struct Answered {
     enum class What : uint8_t { kCall, kOnewayCall, kNothing };
     What what = What::kNothing;
-    size_t call = 0;  // kCall: its index; the calls before it were oneway
+    size_t call = 0;  // the call's index, if `what` is kCall; the calls before it were oneway
   };
-  // Finds the call that the reply with this head answers. Servers answer in order, so it is the
-  // front call. There are two exceptions: the front call is oneway, or the server has answered a
-  // oneway call. Stock servers answer a oneway call of a function that they do not know with an
-  // exception.
+  // Finds the call that a reply on the connection `from` answers. `head` is the reply's head.
+  // Servers answer in order, so a reply usually answers the oldest call. It answers a later call if
+  // all calls before it may be oneway. It can also answer a oneway call, because stock servers
+  // answer a oneway call of an unknown function with an exception.
   Answered answered_by(const thrift::Head& head, const UpstreamConnection& from) const;
 
-  // Replaces the lane of that number, which is gone, by another one.
+  // Makes calls that use the lane with this number use the lane `by`, because the first lane is
+  // gone.
   void replace_lane(uint32_t number, const InboundLane& by);
 
  private:
@@ -220,7 +232,7 @@ class ServedCalls {
   Worker& worker_;
   PeerShare& share_;
   Fifo<ServedCall> calls_;
-  ByteQueue held_;  // bytes of requests that wait for a connection, or until they are whole
+  ByteQueue held_;  // request bytes that wait for a connection, or for the rest of their request
   uint64_t last_ordinal_ = 0;
 };
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// daemon/proxy/inbound/server_binding.h: whether a stream is bound to one connection to the server,
-// as far as the client's side knows.
+// daemon/proxy/inbound/server_binding.h: whether a stream must use one particular connection to the
+// server, as a kBound frame has announced to the client's side, and whether this connection can
+// move to another stream.
 //
 //   kAny ────────▶ kBound ──▶ kEnded; an opaque stream changes from kAny to kEnded
 //   kAny ──▶ kAttaching ──▶ kBound ──▶ kDetaching ──▶ kPinned ──▶ kEnded
@@ -21,29 +22,30 @@ namespace hat {
 class ServerBinding {
  public:
   enum class State : uint8_t {
-    kAny,        // there is no connection, or any other would do as well
-    kAttaching,  // another stream had the connection, and this stream waits for it
-    kBound,      // a mirrored connection; kBound was sent, so the client's side relies on it
-    kDetaching,  // as kBound, and another stream will claim the connection
-    kPinned,     // as kBound, but no other stream can have the connection
-    kEnded,      // the server has ended it, and kEnd was sent; the stream gets no other
+    kAny,        // the stream has no connection, or can use any connection to the server
+    kAttaching,  // the stream waits for the connection that another stream had before
+    kBound,      // the stream must use this connection; a kBound frame was sent to the peer
+    kDetaching,  // as kBound, and the peer has asked to move the connection to another stream
+    kPinned,     // as kBound, but the connection cannot move to another stream
+    kEnded,      // the connection has ended, and a kEnd frame was sent; the stream gets no other
   };
 
   State state() const { return state_; }
   bool is(State state) const { return state_ == state; }
   bool is_bound() const { return state_ >= State::kBound && state_ <= State::kPinned; }
-  // Returns true if the peer may still ask for the connection.
+  // Returns true if the connection can still move to another stream.
   bool can_move() const { return state_ >= State::kAttaching && state_ <= State::kDetaching; }
 
   void bind() { change_to(State::kBound); }
   void pin() { change_to(State::kPinned); }
   void end() { change_to(State::kEnded); }
-  // Begins a move of the connection, which must end by that time.
+  // Begins to wait, until the time `until`, for the connection that `token` names.
   void begin_attach(const engine::ConnectionToken& token, TimePoint until) {
     change_to(State::kAttaching);
     token_ = token;
     moves_until_ = until;
   }
+  // Begins to move the connection to another stream; the move must be possible before `until`.
   void begin_detach(TimePoint until) {
     change_to(State::kDetaching);
     moves_until_ = until;

@@ -13,7 +13,7 @@ using Bound = ServerBinding::State;
 namespace {
 
 constexpr Duration kTryAgain = std::chrono::milliseconds(5);
-// How long a stream waits until no bytes are on their way to the server or from it.
+// How long a stream waits until no bytes wait to be written to the server and no reply is arriving.
 constexpr Duration kDetachTime = std::chrono::seconds(1);
 // How long a stream waits for a connection that the predecessor may still send.
 constexpr Duration kAttachTime = std::chrono::seconds(5);
@@ -24,10 +24,10 @@ bool ServerStream::can_move() const {
   return binding_.can_move() && !is_opaque() && knows_moves(link_.peer());
 }
 
-// --- Away ---
+// --- Away from this stream ---
 
 void ServerStream::on_detach() {
-  if (binding_.is(Bound::kEnded)) return;  // the kEnd is still on its way to the peer
+  if (binding_.is(Bound::kEnded)) return;  // the kEnd frame has not arrived at the peer yet
   // A peer detaches only a bound stream, between two calls.
   if (!binding_.is(Bound::kBound) || is_opaque() || !calls_.empty()) return reset();
   binding_.begin_detach(worker_.reactor().now() + kDetachTime);
@@ -42,7 +42,7 @@ void ServerStream::try_detach() {
     return lose_upstream(Failure::kDraining, true,
                          "node " + worker_.node().node + " is shutting down");
   }
-  // The successor is gone, and no other process could be asked for the connection.
+  // The successor is gone, so the peer could not get the connection from another process.
   if (link_.leaves() && worker_.successor() == nullptr && !leaves_for_good) return pin();
   auto connection = leaves_for_good ? std::nullopt : upstream_->duplicate();
   if (!connection) return late ? pin() : worker_.deadlines().set(attempt_, kTryAgain);
@@ -65,7 +65,7 @@ void ServerStream::pin() {
   read_if_room();
 }
 
-// --- Here ---
+// --- To this stream ---
 
 void ServerStream::attach(const engine::ConnectionToken& token) {
   if (pooled_) return reset();
@@ -74,13 +74,14 @@ void ServerStream::attach(const engine::ConnectionToken& token) {
 }
 
 void ServerStream::try_attach() {
-  // more_may_come() is read before claim(), so that a connection which arrives in between is found.
+  // more_may_come() is called before claim(). In the other order, the last connection could arrive
+  // between the two calls, and the stream would not find it.
   const bool may_come =
       worker_.detached().more_may_come() && worker_.reactor().now() < binding_.moves_until();
   auto connection =
       worker_.detached().claim(binding_.token(), link_.peer().node, link_.peer_names());
   if (!connection && may_come) return worker_.deadlines().set(attempt_, kTryAgain);
-  // The configuration may have changed with the process.
+  // The predecessor can have had another configuration.
   const bool fits = connection && connection->service == served_.service &&
                     connection->server == to_string(served_.upstream);
   if (!fits) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// daemon/proxy/inbound/server_replies.cc: the replies of a served stream: the local server's bytes
-// go back to the peer daemon, reply by reply.
+// daemon/proxy/inbound/server_replies.cc: the replies of a stream from a peer: reads the local
+// server's bytes, and sends them to the peer daemon as replies to the stream's calls.
 #include <algorithm>
 
 #include "daemon/proxy/opaque_failure.h"
@@ -11,7 +11,8 @@ namespace hat {
 using engine::Failure;
 
 size_t ServerStream::read_budget() const {
-  // Only the rest of a reply is read here; the next stream reads what arrives after it.
+  // While the connection moves to another stream, this stream reads only the rest of the current
+  // reply. The other stream reads later bytes.
   if (binding_.is(ServerBinding::State::kDetaching) && !upstream_->replies().inside_unit()) {
     return 0;
   }
@@ -52,7 +53,7 @@ bool ServerStream::on_head(const thrift::Head& head) {
     case What::kNothing:
       break;
   }
-  // It is not known which call this reply answers, nor which calls the next replies answer.
+  // The reply answers no known call, so later replies could not be assigned to calls either.
   worker_.counters().unsolicited_replies.add();
   lose_upstream(Failure::kUpstreamClosed, true,
                 to_string(served_.upstream) +
@@ -66,13 +67,14 @@ bool ServerStream::on_piece(Bytes piece, bool last) {
     if (last) upstream_->end_dropped_reply();
     return true;
   }
-  if (calls_.empty()) return true;  // an empty frame, which answers nothing
+  if (calls_.empty()) return true;  // an empty Thrift frame, which answers no call
   ServedCall& call = calls_.front();
   const bool complete = last && call.replies_seen >= (call.is_complete() ? call.replies : 1);
   const thrift::Outcome outcome = upstream_->replies().messages().outcome();
   stream_.send_reply(call, piece, complete, outcome, upstream_.get());
   if (complete) finish_reply(outcome);
-  // Later replies on this connection do not answer calls that have gone to another one since.
+  // Stops reading replies if the stream has closed this connection: its remaining bytes do not
+  // answer calls that were written to another connection.
   return !stream_.is_closed() && upstream_.get() == from;
 }
 
@@ -92,8 +94,8 @@ void ServerStream::finish_reply(thrift::Outcome outcome) {
   worker_.keep_polling(calls_.front().polling);
   calls_.end_front(static_cast<CallOutcome>(outcome));
   if (cut_short) {
-    // After half of a request, or for a caller that gave up, the connection cannot carry another
-    // call.
+    // The server has only a part of the request, or the client has given up the call, so the
+    // connection cannot carry another call.
     return lose_upstream(Failure::kUpstreamClosed, true, "an earlier request was cut short");
   }
   if (pooled_ && upstream_ && calls_.empty()) {  // the next call may share a connection again
@@ -103,7 +105,7 @@ void ServerStream::finish_reply(thrift::Outcome outcome) {
   advance();
 }
 
-// Ends the front call, which was oneway.
+// Ends the oldest call, which was oneway.
 void ServerStream::end_without_reply() {
   const ServedCall& call = calls_.front();
   if (call.is_cancelled()) return end_cancelled();
@@ -112,7 +114,7 @@ void ServerStream::end_without_reply() {
   calls_.end_front(CallOutcome::kOneway);
 }
 
-// Ends the front call, which the client has given up.
+// Ends the oldest call, which the client has given up.
 void ServerStream::end_cancelled() {
   ServedCall& call = calls_.front();
   stream_.grant(calls_.drop_held(call));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// daemon/proxy/inbound/server_sharing.cc: a stream of a shared service: its calls, one at a time,
-// on connections that other streams use too.
+// daemon/proxy/inbound/server_sharing.cc: a stream of a service in shared mode, whose calls use
+// connections that other streams use too.
 #include <algorithm>
 #include <string_view>
 
@@ -13,12 +13,13 @@ using engine::Failure;
 
 namespace {
 
+// Returns true if the call may use a shared connection.
 bool may_share(const ServedCall& call, const Limits& limits) {
   return call.listed != ServedCall::Listed::kNot &&
          call.held_bytes <= limits.shared_request_bytes_max;
 }
 
-// Returns true for an empty frame, which has no message. Some clients send one. `held` are the held
+// Returns true if the call is an empty Thrift frame, which has no message. `held` are the held
 // bytes of the call.
 bool is_empty_frame(const ServedCall& call, Bytes held) {
   constexpr size_t kLengthBytes = 4;
@@ -34,7 +35,7 @@ void ServerStream::advance_pooled() {
     ServedCall& call = calls_.front();
     if (pooled_->busy()) {
       if (!call.is_cancelled()) return;
-      pooled_->drop();  // and closes its connection, on which a reply is due
+      pooled_->drop();  // also closes its connection, on which a reply is expected
     }
     if (call.is_cancelled()) {
       end_cancelled();
@@ -54,7 +55,7 @@ void ServerStream::advance_pooled() {
   close_if_done();
 }
 
-// Passes the unanswered calls to a connection that the stream has alone.
+// Passes the unanswered calls to a connection that only this stream uses.
 void ServerStream::take_own() {
   if (!ensure_upstream()) {
     return fail_front(Failure::kOverloaded, false,
@@ -73,8 +74,8 @@ void ServerStream::ask_pooled(ServedCall& call) {
                           " is served by shared connections, and takes one whole "
                           "message at a time");
   }
-  // The server reads the function's name from the message, and the manifest says whether the
-  // function has a reply. Neither the peer's claim nor the message's own type counts.
+  // Reads the function's name from the message, as the server does, and not from the peer's kCall
+  // frame. The manifest, and not the message's type, determines whether the function has a reply.
   const std::string_view name = reader.head().name;
   const size_t colon = name.find(':');
   const Route& route = guard_.route_of(colon == std::string_view::npos ? "" : name.substr(0, colon),
@@ -93,7 +94,7 @@ void ServerStream::on_pooled_request_sent() {
   if (call.listed == ServedCall::Listed::kOneway) end_without_reply();
 }
 
-// Sends as much of the answer as the peer takes now.
+// Sends as many bytes of the reply as the peer takes now.
 void ServerStream::send_pooled_answer() {
   while (!stream_.is_closed() && !calls_.empty() && calls_.front().is_handed_over()) {
     ServedCall& call = calls_.front();

@@ -80,14 +80,14 @@ void ServerStream::on_frame(uint32_t lane, const FrameHeader& header, Bytes payl
     case FrameKind::kReset:
       end_all_due();
       return close();
-    default:  // kCredit was handled above; kinds that an initiator never sends change nothing
+    default:  // kCredit was handled above; other kinds of frames are ignored
       break;
   }
   if (!stream_.is_closed() && header.credit != 0) on_room();
 }
 
-// Answers kSync once it is certain whether the stream is bound, because kBound must be sent before
-// kSynced.
+// Answers a kSync frame once it is certain whether the stream gets a connection of its own, because
+// the kBound frame must be sent before the kSynced frame.
 void ServerStream::answer_sync() {
   if (binding_.is(Bound::kAttaching) || (upstream_ && !upstream_->connected())) return;
   stream_.answer_sync();
@@ -95,20 +95,20 @@ void ServerStream::answer_sync() {
 
 // --- Requests ---
 
-// Changes the stream's lane. The client does so only when the peer has taken everything sent
-// before. Returns false if the stream is closed now: the other lane takes the rest of the last
-// answer, and after it the stream may have nothing left to do.
+// Makes the stream use the lane with this number. Sends bytes of replies that waited because the
+// old lane was congested. Returns false if the stream is closed now, which can happen after the
+// last reply.
 bool ServerStream::move_to(uint32_t lane) {
-  if (stream_.move_to(lane)) on_room();  // the other lane may have been congested
+  if (stream_.move_to(lane)) on_room();  // the old lane may have been congested
   return !stream_.is_closed();
 }
 
-// Ends the call that a frame begins or continues, if its lane waits for a reply to the call.
+// Reports to the peer that the call of this frame ends without a reply, if the lane expects one.
 void ServerStream::end_due(uint32_t lane, const FrameHeader& header) {
   if (header.replies != 0) stream_.end_due(link_.lane(lane));
 }
 
-// Resets the stream, because a frame breaks the protocol or exceeds a limit.
+// Resets the stream, because a frame breaks the protocol or exceeds the stream's window.
 void ServerStream::refuse(uint32_t lane, const FrameHeader& header) {
   end_due(lane, header);
   reset();
@@ -155,7 +155,7 @@ void ServerStream::on_call(uint32_t lane, const FrameHeader& header, Bytes paylo
 void ServerStream::on_request_bytes(uint32_t lane, const FrameHeader& header, Bytes bytes) {
   if (stream_.peer_has_ended() || !stream_.take(bytes.size())) return refuse(lane, header);
   ServedCall* const arriving = calls_.arriving(header.call);
-  if (arriving == nullptr) {  // the call has failed here, or was answered
+  if (arriving == nullptr) {  // the call has failed in this daemon, or was answered
     end_due(lane, header);
     return stream_.grant(bytes.size());
   }
@@ -169,7 +169,7 @@ void ServerStream::on_request_bytes(uint32_t lane, const FrameHeader& header, By
     if (!check_newest(call, bytes)) return;
     bytes = {};  // check_newest() holds all of them
   }
-  if (binding_.is(Bound::kEnded)) {  // the call crossed the kEnd
+  if (binding_.is(Bound::kEnded)) {  // the peer sent the call before the kEnd frame arrived there
     stream_.grant(bytes.size());
     if (worker_.leaves_for_good()) {
       return refuse_newest(Failure::kDraining, "node " + worker_.node().node + " is shutting down");
@@ -177,7 +177,7 @@ void ServerStream::on_request_bytes(uint32_t lane, const FrameHeader& header, By
     return refuse_newest(Failure::kUpstreamClosed,
                          to_string(served_.upstream) + ": the connection has ended");
   }
-  // Bytes, or the state of a call, must be kept.
+  // True if bytes of the request, or the state of the call, must be kept in memory.
   const bool is_kept = !upstream_ || !upstream_->passes_at_once() || !call.is_handed_over();
   if (is_kept && worker_.over_buffer_limit(*share_)) return refuse_over_limit(bytes);
   if (pooled_ && !upstream_) {
@@ -202,7 +202,7 @@ void ServerStream::on_cancel(uint64_t ordinal) {
     ServedCall& call = calls_[i];
     if (call.ordinal != ordinal) continue;
     call.cancel();
-    // The server has half of a request, so it could not understand anything that follows.
+    // The server has only a part of a request, and would read the next request as the rest of it.
     if (!call.is_complete() && call.is_handed_over()) {
       return lose_upstream(Failure::kUpstreamClosed, true, "an earlier request was cut short");
     }
@@ -237,7 +237,7 @@ void ServerStream::on_raw(Bytes bytes) {
                                                  " may not call all functions, and it sent bytes "
                                                  "that cannot be followed as a Thrift call");
   }
-  // The client's side made the stream opaque before it received the kEnd.
+  // The client's side made the stream opaque before the kEnd frame arrived there.
   if (binding_.is(Bound::kEnded) && !upstream_) {
     return reset(Failure::kUpstreamClosed, to_string(served_.upstream) + ": the server has ended");
   }
@@ -266,8 +266,8 @@ void ServerStream::become_opaque() {
 
 // --- Requests that are checked, or that exceed a limit ---
 
-// Ends the stream if its peer is restricted now and an unchecked call waits for a connection: the
-// call would be passed on unchecked.
+// Ends the stream if new `allow` rules restrict the peer and the request of an unchecked call waits
+// for a connection, because this request would be passed on unchecked.
 void ServerStream::on_new_routes() {
   if (stream_.is_closed() || !guard_.is_restricted()) return;
   for (size_t i = 0; i < calls_.size(); ++i) {
@@ -277,7 +277,7 @@ void ServerStream::on_new_routes() {
 }
 
 // Returns true if the connection has carried unchecked bytes and the peer is restricted now. The
-// server may have half of an unchecked request, and the bytes that follow could be its rest.
+// server can have a part of an unchecked request, and would read later bytes as the rest of it.
 bool ServerStream::began_unchecked() {
   return upstream_ && upstream_->carried_unchecked() && guard_.is_restricted();
 }
@@ -289,7 +289,8 @@ void ServerStream::end_unchecked() {
                     "requests that were not checked; the client may connect again");
 }
 
-// Checks the newest call before any of it is passed on. Returns false if it is not passed on now.
+// Holds `bytes`, and checks the newest call once its whole request has arrived. Returns true if the
+// request may be passed on now; returns false if it is incomplete or was refused.
 bool ServerStream::check_newest(ServedCall& call, Bytes bytes) {
   if (worker_.over_buffer_limit(*share_)) {
     refuse_over_limit(bytes);
@@ -321,7 +322,7 @@ bool ServerStream::check_newest(ServedCall& call, Bytes bytes) {
 void ServerStream::refuse_over_limit(Bytes bytes) {
   const std::string detail = link_.over_limit_text();
   stream_.grant(bytes.size());
-  // The server has a part of the request, so it could not understand anything that follows.
+  // The server has only a part of the request, and would read the next request as the rest of it.
   if (calls_.back().is_handed_over()) return end_by_newest(Failure::kOverloaded, detail);
   refuse_newest(Failure::kOverloaded, detail);
 }
@@ -332,8 +333,8 @@ void ServerStream::refuse_newest(Failure failure, std::string_view detail) {
   calls_.end_newest(CallOutcome::kLocalError);
 }
 
-// Ends the stream because of the newest call, of which the server has at most a part. The server
-// may have executed the other calls, so they fail for another reason.
+// Refuses the newest call and resets the stream. The server has at most a part of the newest call,
+// but can have executed the other calls, so the two failures differ.
 void ServerStream::end_by_newest(Failure failure, const std::string& detail) {
   refuse_newest(failure, detail);
   reset(Failure::kUpstreamClosed, "a later request has ended the connection: " + detail);
@@ -360,7 +361,7 @@ bool ServerStream::ensure_upstream() {
   return true;
 }
 
-// Writes the held bytes of an opaque stream: those that arrived before the connection existed, or
+// Writes the held bytes of an opaque stream, which arrived before the connection was opened or
 // before the stream became opaque.
 void ServerStream::write_held() {
   const ByteQueue held = calls_.take_opaque();
@@ -375,8 +376,8 @@ void ServerStream::pass(ServedCall& call, Bytes bytes) {
   upstream_->write(bytes);
 }
 
-// Passes the held bytes of a call, which are at the front of all held bytes. Returns false if the
-// stream ended or lost its calls meanwhile.
+// Writes the held bytes of `call` to the server. The calls before `call` must not have held bytes.
+// Returns false if the stream was closed or lost its calls meanwhile.
 bool ServerStream::pass_held(ServedCall& call) {
   pass(call, calls_.held(call));
   if (stream_.is_closed() || calls_.empty()) return false;
@@ -393,7 +394,7 @@ void ServerStream::pass_all_held() {
       stream_.grant(calls_.drop_held(call));
       continue;
     }
-    if (call.must_wait()) return;  // it is the newest call
+    if (call.must_wait()) return;  // only the newest call can wait for its check
     if (!pass_held(call)) return;
   }
   pass_end();
@@ -430,11 +431,11 @@ void ServerStream::close_upstream() {
   worker_.upstreams().close(std::move(upstream_));
 }
 
-// Closes the connection, and fails the calls of which it has carried a part.
+// Closes the upstream connection, and fails the calls of which a part was written to the server.
 void ServerStream::lose_upstream(Failure failure, bool delivered, std::string_view detail) {
-  if (stream_.is_closed()) return;  // the end of the iteration deletes the rest
+  if (stream_.is_closed()) return;  // the destructor closes the connection
   attempt_.end();
-  // The server has ended after the client did, so it has done what the client asked for.
+  // If the server ends after the client's FIN, calls that may be oneway end as oneway calls.
   const bool answering = !calls_.empty() && calls_.front().is_answering();
   if (stream_.peer_has_ended() && delivered && upstream_ && !answering &&
       calls_.all_may_be_done()) {
@@ -454,14 +455,13 @@ void ServerStream::lose_upstream(Failure failure, bool delivered, std::string_vi
       fail_front(failure, delivered, detail);
     }
   }
-  if (!calls_.empty()) return advance();  // of a shared service: their requests are not complete
+  if (!calls_.empty()) return advance();  // calls that were not written can use a new connection
   if (binding_.is_bound()) end_server();
   answer_sync();
   close_if_done();
 }
 
-// Ends the client's connection because the server has ended its own, as a TCP relay does. All calls
-// of the client have been answered by then.
+// Ends the client's connection (frame kEnd), because the server has ended its connection.
 void ServerStream::end_server() {
   binding_.end();
   stream_.send_control(FrameKind::kEnd);
@@ -515,7 +515,7 @@ void ServerStream::close_if_done() {
   close();
 }
 
-// Gives a shared connection back to the pool at once, before the stream is destroyed.
+// Closes the stream, and gives a shared connection back to the pool at once.
 void ServerStream::close() {
   stream_.close();
   if (pooled_) pooled_->drop();

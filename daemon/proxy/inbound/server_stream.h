@@ -1,19 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-// daemon/proxy/inbound/server_stream.h: one stream from a peer daemon: its requests go to the local
-// server, in order, and the replies go back.
+// daemon/proxy/inbound/server_stream.h: one stream from a peer daemon. A ServerStream writes the
+// stream's requests to the local server, in order, and sends the replies to the peer.
 //
-// A stream has an upstream connection of its own, unless the service's mode is `shared`. Then whole
-// requests use connections that many streams share (daemon/proxy/inbound/pooled_call.h). Even then
-// the stream opens a connection of its own for what may not share one: calls of functions that no
-// manifest lists, requests larger than limits.shared_request, and bytes that are not calls. While
-// the stream has this connection, all its requests use it, in order. The stream closes it once all
-// calls are answered.
+// In mirror mode, the stream has an upstream connection of its own. In shared mode, each request
+// uses a connection that many streams share (daemon/proxy/inbound/pooled_call.h). In shared mode
+// the stream opens a connection of its own for bytes that must not use a shared connection:
+//   · calls of functions that no manifest lists
+//   · requests larger than limits.shared_request
+//   · bytes that are not Thrift calls
+// While the stream has a connection of its own, all its requests use this connection. In shared
+// mode the stream closes this connection once all its calls are answered.
 //
 // The parts of a stream:
 //   InboundStream   the lane, the credit and the frames that go to the peer
-//   ServedCalls     the calls in their order, and the requests that are held here
-//   RequestGuard    what `allow` lets this peer call
-//   ServerBinding   whether the stream is bound to one connection to the server
+//   ServedCalls     the calls in their order, and request bytes that wait to be written
+//   RequestGuard    decides which functions this peer may call
+//   ServerBinding   whether the stream must use one particular connection to the server
 //
 // Thread   the worker's.
 #pragma once
@@ -46,43 +48,49 @@ class ServerStream final : private UnitSink, private UpstreamUser, private Poole
                const ServedConfig& served);
   ~ServerStream() override;
 
-  // Handles events that the link passes on.
+  // --- Events, which the link passes on ---
+  // Handles a frame of the stream, which arrived on the lane with the number `lane`.
   void on_frame(uint32_t lane, const engine::FrameHeader& header, Bytes payload);
   void on_link_uncongested() { on_room(); }
-  // Stops waiting for a shared connection. The stream is about to end together with others, and a
-  // connection that one of them frees must not go to another one of them.
+  // Stops waiting for a shared connection. The link calls this for all streams that are about to
+  // end, so that a connection which one of these streams frees goes to a stream that continues.
   void stop_waiting();
-  // Uses the session's lane instead of the lane with that number, which is gone, for everything
-  // that is sent from now on. Returns true if the stream was on it; on_lane_lost() must follow.
+  // Sends all later frames on the TCP lane instead of the RDMA lane with this number, which is
+  // gone. Returns true if the stream's newest request used the RDMA lane; the caller must then call
+  // on_lane_lost().
   bool leave_lane(uint32_t lane);
+  // Ends the stream, because its RDMA lane is lost.
   void on_lane_lost(const std::string& reason);
-  void on_link_lost(const std::string& reason);  // the stream ends with the link
-  // Handles new routes, whose `allow` rules may have changed.
+  // Ends the stream, because its link is lost.
+  void on_link_lost(const std::string& reason);
+  // Handles new routes, whose `allow` rules can differ from the old ones.
   void on_new_routes();
-  // Begins the stream with the connection to the server that this daemon, or its predecessor, keeps
-  // under the token.
+  // Begins the stream with the detached connection to the server that `token` names.
   void attach(const engine::ConnectionToken& token);
-  // Returns true if the stream has a connection to the server that the peer may still ask for.
+  // Returns true if the stream has a connection to the server that can move to another stream.
   bool can_move() const;
-  uint32_t lane_number() const { return stream_.lane().number; }  // of its newest request
+  // Returns the number of the lane of the newest request; 0 is the TCP lane.
+  uint32_t lane_number() const { return stream_.lane().number; }
+  // Returns true if no call is in flight, and no bytes wait to be written to the server.
   bool idle() const;
-  // Returns true if the stream ends only together with the link: it is opaque, or its connection to
-  // the server cannot move.
+  // Returns true if the stream must stay on its link until the client or the server ends it: the
+  // stream is opaque, or its connection to the server cannot move.
   bool stays() const { return is_opaque() || binding_.is(ServerBinding::State::kPinned); }
 
  private:
-  // Whether the bytes of the stream are followed as Thrift calls: kCalls ──▶ kOpaque.
+  // Whether the daemon reads the stream's bytes as Thrift calls: kCalls ──▶ kOpaque.
   enum class Mode : uint8_t { kCalls, kOpaque };
   bool is_opaque() const { return mode_ == Mode::kOpaque; }
 
-  // Ends an attempt to connect, and repeats one to attach or to detach.
+  // A deadline after which an attempt to connect fails, or an attempt to attach or detach a
+  // connection to the server is repeated.
   struct Attempt final : Deadline {
     explicit Attempt(ServerStream& its_stream) : stream(its_stream) {}
     void on_deadline() override { stream.on_attempt_end(); }
     ServerStream& stream;
   };
 
-  // Requests.
+  // --- Requests ---
   bool move_to(uint32_t lane);
   void end_due(uint32_t lane, const engine::FrameHeader& header);
   void refuse(uint32_t lane, const engine::FrameHeader& header);
@@ -93,7 +101,7 @@ class ServerStream final : private UnitSink, private UpstreamUser, private Poole
   void on_client_end();
   void pass_end();
   void become_opaque();
-  // Requests that are checked, or that exceed a limit.
+  // --- Requests that are checked, or that exceed a limit ---
   bool began_unchecked();
   void end_unchecked();
   bool check_newest(ServedCall& call, Bytes bytes);
@@ -106,13 +114,13 @@ class ServerStream final : private UnitSink, private UpstreamUser, private Poole
   void on_opaque(Bytes bytes) override;
   void on_attempt_end();
 
-  // Moves the connection to the server between streams, in server_moves.cc.
+  // --- Moves of the connection to the server between streams; in server_moves.cc ---
   void on_detach();
   void try_detach();
   void pin();
   void try_attach();
 
-  // Uses the stream's own connection.
+  // --- The stream's own upstream connection ---
   PeerShare& share() const override { return *share_; }
   size_t read_budget() const override;
   void on_upstream_connected() override;
@@ -131,7 +139,7 @@ class ServerStream final : private UnitSink, private UpstreamUser, private Poole
   void end_server();
   void answer_sync();
 
-  // Uses a connection that other streams share, in server_sharing.cc.
+  // --- Calls on shared connections; in server_sharing.cc ---
   Bytes pooled_request() override;
   void on_pooled_request_sent() override;
   void on_pooled_free() override { advance(); }
@@ -143,7 +151,7 @@ class ServerStream final : private UnitSink, private UpstreamUser, private Poole
   void ask_pooled(ServedCall& call);
   void send_pooled_answer();
 
-  // Answers to the peer daemon, in server_replies.cc.
+  // --- Answers to the peer daemon; in server_replies.cc ---
   void end_without_reply();
   void end_cancelled();
   void finish_reply(thrift::Outcome outcome);
@@ -170,7 +178,7 @@ class ServerStream final : private UnitSink, private UpstreamUser, private Poole
   ServerBinding binding_;
   Mode mode_ = Mode::kCalls;
   std::unique_ptr<UpstreamConnection> upstream_;
-  std::unique_ptr<PooledCall> pooled_;  // if the service is shared
+  std::unique_ptr<PooledCall> pooled_;  // null in mirror mode
   Attempt attempt_{*this};
 };
 

@@ -93,7 +93,7 @@ TEST_F(ServerStreamTest, CutsALongReplyWithoutAMessageIntoFrames) {
   EXPECT_EQ(bytes, unit.size());
 }
 
-// A server may answer half of a request, and then close.
+// A server can answer when it has read a part of a request, and then close the connection.
 TEST_F(ServerStreamTest, PassesOnWhatTheServerSaidBeforeAWriteToItFailed) {
   call(1, "request");
   const auto server = node_.reactor.wires.back();
@@ -462,7 +462,7 @@ TEST_F(ServersEndTest, IsNotToldToAPeerOfBefore) {
   EXPECT_NE(node_.reactor.wires.back(), server);
 }
 
-// --- Replies go to the call that they are for ---
+// --- Each reply is sent to the call that the reply answers ---
 
 class MatchedRepliesTest : public PossibleCallsServedTest {
  protected:
@@ -578,7 +578,7 @@ TEST_F(MatchedRepliesTest, ToOnewayCallsAreKnownByTheNewestNames) {
   EXPECT_TRUE(closed(server));
 }
 
-// An older peer does not send the id.
+// A peer of an older link version does not send the sequence id.
 TEST_F(MatchedRepliesTest, OfAPeerOfBeforeAreThoseOfTheCallsName) {
   peer_of(engine::kLinkVersionOfIds - 1);
   call(1, 1, "get", 5);

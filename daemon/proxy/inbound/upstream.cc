@@ -50,7 +50,7 @@ void UpstreamConnection::set_user(UpstreamUser* user) {
   buffered(-static_cast<int64_t>(out_.size()));
   user_ = user;
   buffered(static_cast<int64_t>(out_.size()));
-  if (user == nullptr) want_read(true);  // an idle connection is read so that its end is noticed
+  if (user == nullptr) want_read(true);  // an idle connection is read to notice that it has ended
 }
 
 void UpstreamConnection::note_oneway(uint64_t name) {
@@ -67,7 +67,7 @@ int32_t UpstreamConnection::next_id() {
 }
 
 void UpstreamConnection::note_oneway_id(int32_t id) {
-  constexpr size_t kIdsMax = 32;  // a server that answers oneway calls answers them in order
+  constexpr size_t kIdsMax = 32;  // only the last ids are kept: a server answers calls in order
   if (oneway_ids_.size() == kIdsMax) oneway_ids_.erase(oneway_ids_.begin());
   oneway_ids_.push_back(id);
 }
@@ -114,8 +114,8 @@ void UpstreamConnection::write(Bytes bytes, Bytes more) {
   }
   if (!connected()) out_.await_writable(*stream_);  // on_writable() reports that it is connected
   const size_t before = out_.size();
-  // After an error on_writable() follows, which reports it: the caller must not be called back from
-  // here with an end.
+  // An error is not reported here, because the user must not get an end from within write().
+  // on_writable() runs after an error and reports the error.
   const auto written = out_.write(*stream_, bytes, more);
   buffered(static_cast<int64_t>(out_.size()) - static_cast<int64_t>(before));
   if (written.bytes != 0) user_->on_upstream_wrote(written.bytes);
@@ -141,8 +141,8 @@ void UpstreamConnection::on_writable() {
   if (out_.empty() && end_wanted_) stream_->shutdown_write();
 }
 
-// The bytes that the server sent before it went are still read: they may be a reply to half of a
-// request.
+// Handles a failed write. The bytes that the server has sent are still read, because they can be
+// the reply to a request of which the server has read only a part.
 void UpstreamConnection::on_write_error(int error) {
   if (!connected() || input_ == Input::kEnded) return broke(std::strerror(error));
   change_to(Output::kFailed);
@@ -168,7 +168,8 @@ void UpstreamConnection::on_readable() {
       if (output_ == Output::kFailed) broke(std::strerror(write_error_));
       return;
     case IoResult::Kind::kOk:
-      // Bytes on an idle connection answer no call, and no call may use the connection after them.
+      // Bytes on an idle connection answer no call. The connection is closed, because a later call
+      // could take these bytes for its reply.
       if (user_ == nullptr) return broke("unexpected bytes");
       user_->on_upstream_bytes(space.first(result.bytes));
       if (result.bytes < space.size() && replies_.waits_for_rest()) stream_->acknowledge_now();
@@ -228,7 +229,7 @@ std::unique_ptr<UpstreamConnection> UpstreamPool::keep(PooledCall& call) {
   forget_shared(service);
   ++service.own;
   auto connection = call.give_up();
-  // A reply that has begun to arrive is the answer to a oneway call.
+  // No call is in flight, so a reply that has begun to arrive answers a oneway call.
   if (connection->replies().inside_unit()) connection->drop_reply();
   serve_waiting(call.served());
   return connection;
@@ -257,7 +258,8 @@ void UpstreamPool::forget_shared(Service& service) {
   service.check();
 }
 
-// Returns an idle connection, a new one, or one whose parked call can give it up; or null.
+// Returns an idle connection, a new connection, or the connection of a parked call that can give up
+// its connection. Returns null if there is no such connection.
 std::unique_ptr<UpstreamConnection> UpstreamPool::find_shared(const ServedConfig& served) {
   Service& service = of(served);
   if (!service.idle.empty()) {
@@ -301,8 +303,8 @@ void UpstreamPool::take_back(std::unique_ptr<UpstreamConnection> connection, boo
 
 void UpstreamPool::serve_waiting(const ServedConfig& served) {
   Service& service = of(served);
-  // A oneway call frees its connection from within on_turn(). The outer loop then serves the next
-  // call, so that the calls do not nest.
+  // A oneway call frees its connection from within on_turn(), which calls this function again. The
+  // inner call returns at once, and the loop of the outer call serves the next waiting call.
   if (std::exchange(service.serving, true)) return;
   while (!service.waiting.empty()) {
     auto connection = find_shared(served);

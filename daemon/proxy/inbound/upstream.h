@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // daemon/proxy/inbound/upstream.h: connections to the local Thrift servers.
 //
-// A mirrored stream opens its own connection and closes it when the stream ends. A stream of a
-// shared service borrows a connection from the pool for one call at a time
-// (daemon/proxy/inbound/pooled_call.h). After a oneway call it keeps the connection until another
-// stream needs one, so that its next call cannot overtake the oneway call. Such a stream also opens
-// a connection of its own for what may not share one (see ServerStream).
+// In mirror mode, each stream opens an upstream connection of its own and closes the connection
+// when the stream ends. In shared mode, a stream takes a connection from the pool for one call at a
+// time (daemon/proxy/inbound/pooled_call.h). After a oneway call the stream keeps the connection
+// until another stream needs a connection, because the stream's next call on another connection
+// could overtake the oneway call. In shared mode a stream also opens a connection of its own for
+// bytes that must not use a shared connection (daemon/proxy/inbound/server_stream.h).
 //
 // Thread   the worker's.
 #pragma once
@@ -34,73 +35,86 @@ class AcceptedLink;
 class PooledCall;
 class Worker;
 
-// The user of a connection: a stream, or a pooled call.
+// The present user of an upstream connection: a ServerStream or a PooledCall.
 class UpstreamUser {
  public:
   virtual ~UpstreamUser() = default;
-  virtual PeerShare& share() const = 0;  // bytes held for the user count there
+  // Returns the counts of the peer for which the user works. Bytes that the connection holds for
+  // the user are added to them.
+  virtual PeerShare& share() const = 0;
+  // Returns how many bytes from the server the user takes now.
   virtual size_t read_budget() const = 0;
   virtual void on_upstream_connected() = 0;
   virtual void on_upstream_bytes(Bytes bytes) = 0;
+  // Reports that the server has taken `bytes` bytes, or that they were dropped after an error.
   virtual void on_upstream_wrote(size_t bytes) = 0;
-  virtual void on_upstream_end() = 0;                             // the server will send no more
-  virtual void on_upstream_broke(const std::string& reason) = 0;  // refused, reset, or gone
+  // Reports that the server will send no more bytes.
+  virtual void on_upstream_end() = 0;
+  // Reports that the connection was refused or has failed.
+  virtual void on_upstream_broke(const std::string& reason) = 0;
 };
 
-// One connection and its present user.
+// One connection to a local server. At most one UpstreamUser uses it at a time.
 class UpstreamConnection final : public StreamEvents {
  public:
-  // Connects to the server. `first_id` is the sequence id of the first call, if the connection is
-  // shared.
+  // Connects to the server `served`. `first_id` is the sequence id of the first call, if the
+  // connection is shared.
   UpstreamConnection(Worker& worker, const ServedConfig& served, int32_t first_id);
-  // Continues a connection that another stream had.
+  // Continues a detached connection that another stream had.
   UpstreamConnection(Worker& worker, const ServedConfig& served, DetachedConnection connection);
   ~UpstreamConnection() override;
 
+  // Sets the user; null: the connection is idle.
   void set_user(UpstreamUser* user);
-  // Writes the bytes, or keeps those that the server does not take yet. The stream's window bounds
-  // how many are kept.
+  // Writes the bytes, and keeps those that the server does not take yet. The stream's window limits
+  // how many bytes are kept.
   void write(Bytes bytes) { write(bytes, {}); }
   void write(Bytes bytes, Bytes more);
-  void end_writes();  // sends FIN once everything is written
+  // Sends FIN to the server once all bytes are written.
+  void end_writes();
   void want_read(bool wanted);
   bool connected() const { return output_ != Output::kConnecting; }
+  // Returns the number of bytes that wait to be written.
   size_t backlog() const { return out_.size(); }
-  // Returns true if bytes are written without keeping any of them, while the server takes them.
+  // Returns true if the connection is made and no bytes wait, so that write() writes at once.
   bool passes_at_once() const { return connected() && out_.empty(); }
-  // Returns true if the server has taken everything that was written, and more can be written.
+  // Returns true if the server has taken all bytes that were written, and more can be written.
   bool takes_all() const {
     return out_.empty() && output_ != Output::kFailed && !end_wanted_ && input_ != Input::kEnded &&
            !dead_;
   }
   UnitReader& replies() { return replies_; }
-  // Sends the frame with `part` by a zero-copy send; `part` belongs to the bytes that the user was
-  // given. Returns false if this lane cannot send from the memory of these bytes.
+  // Sends a frame with `part` on `lane` without a copy. `part` must be the bytes that the user got
+  // by on_upstream_bytes(). Returns false, and sends nothing, if `lane` cannot send from the memory
+  // of `part`.
   bool send_zero_copy(AcceptedLink& link, const InboundLane& lane,
                       const engine::FrameHeader& header, Bytes part);
   const ServedConfig& served() const { return served_; }
 
-  // Returns what another stream needs to continue the connection, with duplicates of its
-  // descriptors. Returns nothing if this is not possible now, because bytes are on their way or a
-  // lane reads from the connection's ring.
+  // Returns what another stream needs to continue the connection, with duplicates of the
+  // descriptors. Returns nothing if this is impossible at present: bytes wait to be written, a
+  // reply is arriving, or an RDMA lane has borrowed a range of the connection's ring.
   std::optional<DetachedConnection> duplicate() const;
-  // Gives the connection up, because another stream has the duplicates: reads nothing more; the
+  // Stops reading and writing, because another stream continues with the result of duplicate(). The
   // server does not notice.
   void abandon();
 
   // --- For a shared connection ---
-  // The smallest sequence id. Every id from here to the largest takes five bytes as a varint, and
-  // ten digits.
+  // The smallest sequence id. Every id from kFirstId to the largest has the same encoded length:
+  // five bytes as a varint, and ten digits as text.
   static constexpr int32_t kFirstId = 1'000'000'000;
+  // Returns the sequence id for the next call.
   int32_t next_id();
+  // Remembers the sequence id of a oneway call.
   void note_oneway_id(int32_t id);
+  // Returns true if one of the last oneway calls had this sequence id.
   bool passed_oneway_id(int32_t id) const {
     return std::ranges::find(oneway_ids_, id) != oneway_ids_.end();
   }
 
   // --- For a connection that one stream has alone ---
-  // Drops the unit that is being read, because it answers no call. The user calls
-  // end_dropped_reply() at the unit's end.
+  // Makes the user drop the reply that is being read, because the reply answers a oneway call. The
+  // user must call end_dropped_reply() at the end of the reply.
   void drop_reply() {
     DCHECK(unit_ == Unit::kPassedOn);
     unit_ = Unit::kDropped;
@@ -110,10 +124,12 @@ class UpstreamConnection final : public StreamEvents {
     DCHECK(unit_ == Unit::kDropped);
     unit_ = Unit::kPassedOn;
   }
-  // Notes that the connection carries bytes that no RequestGuard has checked.
+  // Records that request bytes were written which no RequestGuard has checked.
   void note_unchecked() { carried_ = Carried::kUnchecked; }
   bool carried_unchecked() const { return carried_ == Carried::kUnchecked; }
+  // Remembers `name`, the hash of the function's name of a oneway call.
   void note_oneway(uint64_t name);
+  // Returns true if the connection has carried a oneway call with this hash of its name.
   bool passed_oneway(uint64_t name) const {
     return std::ranges::find(oneways_, name) != oneways_.end();
   }
@@ -121,7 +137,7 @@ class UpstreamConnection final : public StreamEvents {
  private:
   // The bytes from the server: kPaused ◀──▶ kReading ──▶ kEnded.
   enum class Input : uint8_t {
-    kPaused,  // not read, because the user does not want more
+    kPaused,  // the connection does not read, because the user takes no bytes now
     kReading,
     kEnded,  // the server sends no more
   };
@@ -129,11 +145,11 @@ class UpstreamConnection final : public StreamEvents {
   enum class Output : uint8_t {
     kConnecting,
     kOpen,
-    kFailed,  // the server takes no more; what it has sent is still read
+    kFailed,  // the server takes no more bytes; the bytes that it has sent are still read
   };
-  // The unit that is being read: kPassedOn ◀──▶ kDropped.
+  // Whether the reply that is being read is passed on to the peer: kPassedOn ◀──▶ kDropped.
   enum class Unit : uint8_t { kPassedOn, kDropped };
-  // The bytes that the connection has carried: kChecked ──▶ kUnchecked.
+  // Whether a RequestGuard has checked all requests so far: kChecked ──▶ kUnchecked.
   enum class Carried : uint8_t { kChecked, kUnchecked };
 
   void on_readable() override;
@@ -148,10 +164,10 @@ class UpstreamConnection final : public StreamEvents {
   const ServedConfig& served_;
   UpstreamUser* user_ = nullptr;
   UnitReader replies_;
-  // Hashes of the names of oneway calls, and their ids below. A stock server answers a oneway call
-  // whose function it does not know; by these the answer is recognised, and dropped.
+  // Hashes of the names of oneway calls. A stock server answers a oneway call of an unknown
+  // function with an exception; the daemon recognises such an answer by the hash, and drops it.
   std::vector<uint64_t> oneways_;
-  std::vector<int32_t> oneway_ids_;
+  std::vector<int32_t> oneway_ids_;  // on a shared connection: sequence ids of oneway calls
   int32_t next_id_;
   BufferedWriter out_;
   Input input_ = Input::kPaused;
@@ -159,62 +175,64 @@ class UpstreamConnection final : public StreamEvents {
   int write_error_ = 0;  // in Output::kFailed
   Unit unit_ = Unit::kPassedOn;
   Carried carried_ = Carried::kChecked;
-  bool end_wanted_ = false;  // FIN follows what is written
-  bool dead_ = false;        // it is broken or given up: no event follows
+  bool end_wanted_ = false;  // a FIN must be sent once all bytes are written
+  bool dead_ = false;        // the connection has failed or was abandoned; no event follows
   std::unique_ptr<ByteStream> stream_;
   BulkSender bulk_;
 };
 
+// All upstream connections of one worker.
 class UpstreamPool {
  public:
   UpstreamPool(Worker& worker, uint32_t seed) : worker_(worker), random_(seed) {}
 
-  // The most connections of one service that belong to a single stream each. Of a shared service
-  // these are the further connections; of a mirrored service without `max_connections`, all.
+  // The most connections of one service that are not shared. For a service in mirror mode,
+  // `max_connections` replaces this limit if it is set.
   static constexpr size_t kOwnMax = 1024;
-  // Opens a connection for one stream alone. Returns null if the limit is reached.
+  // Opens a connection that only one stream uses. Returns null if the limit is reached.
   std::unique_ptr<UpstreamConnection> open(const ServedConfig& served);
-  // Continues a connection that another stream had. Does not check the limit, which allowed the
-  // connection when it was opened.
+  // Continues a detached connection that another stream had. Does not check the limit, which was
+  // checked when the connection was opened.
   std::unique_ptr<UpstreamConnection> adopt(const ServedConfig& served,
                                             DetachedConnection connection);
-  // Returns the connection of a parked call, for the call's stream alone from now on. Returns null
-  // if the limit is reached.
+  // Makes the connection of a parked call (PooledCall::parked()) one that only the call's stream
+  // uses, and returns the connection. Returns null if the limit is reached.
   std::unique_ptr<UpstreamConnection> keep(PooledCall& call);
   // Closes a connection that open(), adopt() or keep() returned.
   void close(std::unique_ptr<UpstreamConnection> connection);
 
-  // Returns a shared connection for one call. Returns null if none is free; then on_turn() passes
-  // one to the call when its turn comes.
+  // Returns a shared connection for one call. If none is free, returns null, and calls
+  // PooledCall::on_turn() with a connection when one is free and the earlier calls have theirs.
   std::unique_ptr<UpstreamConnection> acquire(const ServedConfig& served, PooledCall& call);
-  // Takes back a call's shared connection. `reusable` says that no reply is due on it. Then it
-  // serves another call, unless bytes of the last request still wait to be written to the server.
+  // Takes back a shared connection. Keeps the connection for other calls if `reusable` is true (no
+  // reply is expected on it) and no bytes wait to be written to the server. Otherwise closes it.
   void take_back(std::unique_ptr<UpstreamConnection> connection, bool reusable);
-  // Lets the call keep its connection until another call waits for one.
+  // Lets `call`, a oneway call, keep its connection until another call waits for a connection.
   void park(PooledCall& call);
+  // Ends what park() began: `call` keeps its connection although other calls wait.
   void unpark(PooledCall& call);
-  // Passes connections that may have become free to waiting calls.
+  // Gives free connections to the calls that wait for one.
   void serve_waiting(const ServedConfig& served);
-  // Removes the call from those that wait.
+  // Removes `call` from the calls that wait for a connection.
   void forget(PooledCall& call);
   // Removes an idle connection that the server has closed.
   void on_idle_broke(UpstreamConnection& connection);
 
  private:
   struct Service {
-    size_t own = 0;
-    size_t shared = 0;
+    size_t own = 0;     // the number of connections that only one stream uses each
+    size_t shared = 0;  // the number of shared connections
     std::list<std::unique_ptr<UpstreamConnection>> idle;
     std::list<PooledCall*> parked;
     std::list<PooledCall*> waiting;
     bool serving = false;  // serve_waiting() is running
-    // Asserts that the pool has counted each connection that it keeps: a shared one that is neither
-    // idle nor parked has a call.
+    // Asserts that `shared` counts at least the idle connections and those of parked calls. Each
+    // other shared connection has a call in flight.
     void check() const { DCHECK_LE(idle.size() + parked.size(), shared); }
   };
   Service& of(const ServedConfig& served) { return services_[&served]; }
   static size_t shared_max(const ServedConfig& served);
-  // Counts a shared connection that is no longer one.
+  // Subtracts one from the number of shared connections.
   static void forget_shared(Service& service);
   static void forget_own(Service& service);
   std::unique_ptr<UpstreamConnection> find_shared(const ServedConfig& served);

@@ -10,7 +10,7 @@ namespace {
 
 using engine::FrameKind;
 
-// The peer sends on after the server's end, and grants credit for what the server sent.
+// After the server's end, the peer sends more bytes, and grants credit for the server's bytes.
 TEST(UpstreamConnectionTest, ReportsTheServersEndOnce) {
   FakeNode node;
   const auto link = node.connect_link();

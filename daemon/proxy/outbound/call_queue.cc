@@ -5,8 +5,8 @@
 
 namespace hat {
 
-// Returns true if the call was sent on the stream that exists now: the calls of a stream that was
-// lost have failed.
+// Returns true if a part of the call was sent on the stream that exists now. Calls that were sent
+// on an earlier, lost stream have failed.
 static bool in_flight(const Call& call) { return call.sent && !call.failure; }
 
 CallQueue::~CallQueue() {

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // daemon/proxy/outbound/call_queue.h: the unanswered calls of one client connection, in the order
-// in which the application must get their answers.
+// in which the client must get their answers.
 //
-// Bounds   the owner limits the number of calls (limits.max_pipelined). Calls after the first
-//          kCallsUncounted count towards limits.max_buffered.
+// Bounds   The ClientConnection that owns the queue limits the number of calls
+//          (limits.max_pipelined). The memory of all calls but the first kCallsUncounted counts
+//          towards limits.max_buffered.
 // Thread   the worker's.
-// Always   the calls that were sent have ascending ordinals; failed_ <= size()
+// Always   The calls that were sent have ascending ordinals. failed_ <= size()
 #pragma once
 
 #include <cstddef>
@@ -28,29 +29,33 @@ class CallQueue {
 
   bool empty() const { return calls_.empty(); }
   size_t size() const { return calls_.size(); }
-  Call& operator[](size_t i) { return *calls_[i]; }  // 0: the oldest call
+  Call& operator[](size_t i) { return *calls_[i]; }  // [0] is the oldest call
   Call& front() { return *calls_.front(); }
   const Call& front() const { return *calls_.front(); }
 
-  // Appends a call of `connection` that begins now. The queue owns the call until it is removed.
+  // Appends a new call of `connection`, and returns the call. The queue owns the call until the
+  // call is removed.
   Call& add(ClientConnection* connection, const thrift::Head& head, Reply reply,
             FunctionCounters& counters);
-  // Adds a further two-way message of the frame to `call`, which then owes one answer more.
+  // Adds to `call` another two-way message of the same Thrift frame, so that the client expects one
+  // more reply to `call`.
   void add_message(Call& call, const thrift::Head& head);
-  // Records that `call` has failed. Its answer waits until the calls before it are answered.
+  // Records that `call` has failed. The caller answers `call` once all calls before `call` are
+  // answered.
   void mark_failed(Call& call, engine::Failure failure, std::string detail);
-  // Removes and deletes the oldest call, or the newest one.
+  // Removes and deletes the oldest call.
   void pop_front();
+  // Removes and deletes the newest call.
   void pop_back();
-  // Removes all calls. Nobody will learn how they end, so each counts as `unknown`.
+  // Removes and deletes all calls, and counts the outcome `unknown` for each call.
   void forget_all();
 
-  // Returns true if each of the `count` oldest calls was sent and may be oneway.
+  // Returns true if each of the `count` oldest calls was sent, has not failed, and may be oneway.
   bool may_all_be_oneway(size_t count) const;
   // Returns the newest of the `count` oldest calls that was sent, or nullptr if none was.
   const Call* newest_sent(size_t count) const;
-  // Returns true if a call has failed and all calls before it may be oneway. Those may never end,
-  // and then the failure would never be answered.
+  // Returns true if a call has failed and all calls before this call may be oneway. A call that may
+  // be oneway may never get a reply, and then the failed call would never be answered.
   bool holds_up_failure() const;
 
  private:
@@ -60,7 +65,7 @@ class CallQueue {
 
   Worker& worker_;
   Fifo<Call*> calls_;
-  size_t failed_ = 0;  // calls whose failure has not been answered yet
+  size_t failed_ = 0;  // the number of calls in the queue that have failed
 };
 
 }  // namespace hat

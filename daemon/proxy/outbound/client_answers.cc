@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// daemon/proxy/outbound/client_answers.cc: the answers of a client connection: frames from the peer
-// daemon become bytes for the application, and failures become exceptions.
+// daemon/proxy/outbound/client_answers.cc: writes answers to the client: the replies that the peer
+// daemon sends, and exceptions for calls that failed.
 #include <glog/logging.h>
 
 #include <algorithm>
@@ -29,8 +29,8 @@ struct Told {
   std::string detail;
 };
 
-// Returns the reason and the text of a kFail or kReset. A reason that is unknown here comes from a
-// newer peer, and is treated as kUpstreamClosed.
+// Returns the reason and the text in the payload of a kFail or kReset frame. A newer peer can send
+// a reason that this daemon does not know; returns kUpstreamClosed instead of such a reason.
 Told told_in(Bytes payload) {
   engine::FailMeta meta{Failure::kUpstreamClosed, 1};
   if (payload.size() >= sizeof meta) std::memcpy(&meta, payload.data(), sizeof meta);
@@ -68,7 +68,7 @@ void ClientConnection::on_frame(const FrameHeader& header, Bytes payload) {
       break;
     case FrameKind::kReset:
       return on_reset(payload);
-    default:  // kCredit was handled above; kinds that an acceptor never sends change nothing
+    default:  // kCredit was handled above; other kinds of frames are ignored
       break;
   }
   detach_if_due();
@@ -98,7 +98,7 @@ void ClientConnection::on_reply(const FrameHeader& header, Bytes payload) {
   answer_failed_calls();
 }
 
-// Ends a call that was oneway: the server has answered a later call.
+// Ends a call to which the server will send no reply, because the server has answered a later call.
 void ClientConnection::on_no_reply(Call& call) {
   note_end(call);
   if (call.reply != Reply::kPossible) {
@@ -108,8 +108,8 @@ void ClientConnection::on_no_reply(Call& call) {
   answer_failed_calls();
 }
 
-// Records that the peer has answered a whole call, and so has taken everything that was sent
-// before.
+// Records that the peer has answered `call`. If the whole request was sent, the answer shows that
+// the peer has taken all frames up to the end of this request.
 void ClientConnection::note_end(const Call& call) {
   if (&call != current_) stream_.on_answered(call);
 }
@@ -119,11 +119,11 @@ void ClientConnection::on_fail(const FrameHeader& header, Bytes payload) {
   // An opaque connection no longer knows its calls, so it fails as a whole.
   if (mode_ == Mode::kOpaque) return fail_opaque(told.failure, told.detail);
   for (size_t i = 0; i < calls_.size(); ++i) {
-    // Skips calls that have failed here. Such a call may never have been sent; then the header's
-    // number means another call.
+    // Skips calls that have failed in this daemon: the ordinal of such a call can be from an
+    // earlier stream, and then equals the ordinal of another call on this stream.
     if (calls_[i].ordinal != header.call || calls_[i].failure) continue;
-    // If the kFail counts no reply (`replies` is 0), the last piece of the request may still be on
-    // its way to the peer, so the call does not show that the peer has taken everything.
+    // If `replies` of the kFail frame is 0, the last piece of the request may not have arrived at
+    // the peer yet. The frame then does not show that the peer has taken the whole request.
     if (header.replies != 0) note_end(calls_[i]);
     return fail(calls_[i], told.failure, std::move(told.detail));
   }
@@ -144,7 +144,7 @@ void ClientConnection::on_raw(Bytes payload) {
 void ClientConnection::on_far_end() {
   if (mode_ == Mode::kCalls) {
     if (stream_.is_bound()) {
-      stream_.pin();  // calls that crossed the peer's kEnd are answered on this stream
+      stream_.pin();  // calls that were sent before the kEnd arrived are answered on this stream
       end_after_answers();
     }
   } else {
@@ -162,16 +162,17 @@ void ClientConnection::on_session_lost(const std::string& reason) {
   lose_stream(Failure::kLinkLost, reason);
 }
 
-// Ends the stream, and fails the calls in flight on it. A call that was not sent yet may use
-// another stream, unless the stream had a server connection of its own: the server's state for this
-// application is then lost.
+// Drops the lost stream, and fails the calls that were sent on it. A call that was not sent can use
+// another stream, unless the stream was bound (had an upstream connection of its own). The server's
+// state for this client is lost with a bound stream, so then all calls fail.
 void ClientConnection::lose_stream(Failure failure, const std::string& reason) {
   const bool was_bound = stream_.is_bound();
   const std::string where = stream_.exists() ? "peer " + stream_.peer() + ": " : "";
   forget_stream();
   if (mode_ == Mode::kOpaque) return fail_opaque(failure, where + reason);
   if (was_bound) end_after_answers();
-  // Marks all calls before it answers any: an answer ends calls, and may end the connection.
+  // Marks all calls as failed before any call is answered, because an answer removes calls from the
+  // queue and can end the connection.
   for (size_t i = 0; i < calls_.size(); ++i) {
     Call& call = calls_[i];
     if (call.failure || (!call.sent && !was_bound)) continue;
@@ -200,7 +201,7 @@ void ClientConnection::mark_failed(Call& call, Failure failure, std::string deta
   discarding_ = failure;
 }
 
-// No exception can be sent on an opaque connection: the application sees a reset.
+// Resets the client's connection, because no exception can be sent on an opaque connection.
 void ClientConnection::fail_opaque(Failure failure, const std::string& detail) {
   if (life_ == Life::kClosed) return;
   const EndpointConfig& endpoint = worker_.node().endpoints[endpoint_];
@@ -216,7 +217,8 @@ void ClientConnection::answer_failed_calls() {
     if (call.reply_started) return close(true);  // a reply that was cut cannot be completed
     worker_.counters().local_replies[static_cast<size_t>(*call.failure)].add();
     if (call.replies == 0) worker_.counters().oneway_dropped.add();
-    // A client that sent this call as oneway would take the answer for the reply to its next call.
+    // The call may be oneway. Its client would then take the exception for the reply to its next
+    // call, so the connection ends after the exception.
     if (call.reply == Reply::kPossible) end_after_answers();
     write_exceptions(call);
     if (!over()) finish(call, CallOutcome::kLocalError);
@@ -246,7 +248,7 @@ void ClientConnection::finish(Call& call, CallOutcome outcome) {
   if (call.replies != 0 && outcome != CallOutcome::kOneway)
     counters.latency.add(worker_.reactor().now() - call.started);
   DCHECK_EQ(&call, &calls_.front());
-  if (&call == current_) {  // it was answered before its request was complete
+  if (&call == current_) {  // the reply has ended before the request has
     leave_current();
     discarding_ = Failure::kUpstreamClosed;
   }
@@ -274,7 +276,8 @@ void ClientConnection::on_writable() {
   if (!over()) resume();
 }
 
-// Grants credit for bytes of answers that the application's socket or ring has accepted.
+// Grants credit to the peer for reply bytes that the client's socket or ring has accepted. Bytes of
+// this daemon's own exceptions cost no credit.
 void ClientConnection::wrote(size_t bytes) {
   const size_t own = std::min(bytes, ungranted_);
   ungranted_ -= own;

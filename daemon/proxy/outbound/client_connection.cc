@@ -15,8 +15,8 @@ using engine::FrameKind;
 
 namespace {
 
-// Limits the reads of one event, so that a busy connection does not hold up the worker's other
-// work.
+// The most reads in one call of on_readable(), so that a busy connection does not delay the other
+// connections of the worker.
 constexpr int kReadsPerEvent = 4;
 constexpr size_t kMessagesPerFrameMax = 256;
 
@@ -119,10 +119,11 @@ void ClientConnection::take_backlog() {
 }
 
 bool ClientConnection::blocked() {
-  // This daemon's own exceptions cost no credit, so a client that does not read them is not read
-  // from.
+  // This daemon's own exceptions cost no credit. To limit them, the daemon stops reading from a
+  // client that does not read its answers.
   const bool unread = mode_ == Mode::kCalls && out_.size() >= engine::kStreamWindowBytes;
-  // A request that has begun is read to its end. The next request may be for the successor.
+  // The next four conditions need `current_` to be null, so that the request of the current call is
+  // read to its end. The next request can be left to the successor.
   const bool full =
       current_ == nullptr && calls_.size() >= worker_.node().limits.calls_per_connection_max;
   const bool ends_here = current_ == nullptr && !discarding_ && input_ == Input::kOpen && leaves();
@@ -160,8 +161,8 @@ bool ClientConnection::on_piece(Bytes piece, bool last) {
         fail(*current_, Failure::kTooLarge, "the request is larger than limits.max_message");
       }
     }
-    // An empty frame has no call. It does not wait for a link, and it does not leave a link that is
-    // going away and still owes replies.
+    // An empty Thrift frame has no call. It is sent on the stream that exists, even if the peer is
+    // shutting down, and it is dropped if no stream exists and no link is up.
     const bool goes = current_ != nullptr || stream_.exists() || have_stream();
     if (!discarding_ && goes) stream_.send_piece(current_, *client_, piece, last);
   }
@@ -199,14 +200,14 @@ void ClientConnection::become_opaque() {
   worker_.counters().opaque_streams.add();
   mode_ = Mode::kOpaque;
   if (!waits_for_link())
-    end();  // without a deadline: each side ends when it does, as through a relay
+    end();  // no deadline: an opaque connection ends when the client or the server ends it
   leave_current();
   calls_.forget_all();
 }
 
-// Makes the connection opaque if limits.max_pipelined is reached and all calls may be oneway. Then
-// no reply may ever make space for another call, and carrying the bytes unread needs no memory for
-// the calls.
+// Makes the connection opaque if limits.max_pipelined calls are unanswered and all of them may be
+// oneway. Such calls may never get a reply, so the client could never make another call. An opaque
+// connection keeps no calls.
 void ClientConnection::bound_possible_calls() {
   if (calls_.size() < worker_.node().limits.calls_per_connection_max || !stream_.exists() ||
       life_ != Life::kOpen || !calls_.may_all_be_oneway(calls_.size())) {
@@ -274,7 +275,7 @@ void ClientConnection::add_message(const thrift::Head& head) {
   const Reply reply = reply_to(head, route);
   if (!discarding_) current_->several = true;
   if (reply == Reply::kNone) return;
-  // No client sends such a frame, and each message costs memory.
+  // Each message in a Thrift frame costs memory, so the number of messages is limited.
   if (discarding_
           ? calls_.size() >= worker_.node().limits.calls_per_connection_max + kMessagesPerFrameMax
           : current_->replies >= kMessagesPerFrameMax) {
@@ -284,7 +285,7 @@ void ClientConnection::add_message(const thrift::Head& head) {
     current_->reply = std::max(current_->reply, reply);
     return calls_.add_message(*current_, head);
   }
-  // The frame's first call has failed, and so does this one; it is owed its own answer.
+  // The first call of the Thrift frame has failed, so this call fails too, with its own answer.
   fail(add_call(head, route), *discarding_, "an earlier call of the same frame failed");
 }
 
@@ -337,7 +338,7 @@ void ClientConnection::on_no_link() {
   stop_waiting();
   const std::string why = worker_.peer_errors(stream_.peers());
   if (mode_ == Mode::kOpaque) return fail_opaque(Failure::kPeerUnreachable, why);
-  if (stream_.is_bound()) {  // the connection that the peer keeps cannot be reached
+  if (stream_.is_bound()) {  // the peer that keeps the connection to the server is unreachable
     stream_.lose_server();
     end_after_answers();
   }
@@ -356,7 +357,8 @@ void ClientConnection::on_call_deadline(Call& call) {
     return end_without_answers();
   }
   if (call.sent) stream_.send_control(FrameKind::kCancel, call.ordinal);
-  // A kept connection to the server must still be reached, even without the call.
+  // The wait for a link ends with this call, unless a peer keeps a connection to the server, which
+  // the next stream must reach.
   if (&call == current_ && waits_for_link() &&
       stream_.server() != OutboundStream::Server::kDetached) {
     stop_waiting();
@@ -381,8 +383,8 @@ bool ClientConnection::have_stream() {
   return true;
 }
 
-// Finds the stream and the lane for the call. Returns false if the call must wait for a link, or
-// for the calls before it.
+// Chooses the stream and the lane for `call`. Returns false if `call` must wait for a link, or for
+// the answers to earlier calls.
 bool ClientConnection::find_way(Call& call) {
   if (stream_.link_leaves()) {
     wait_for(Wait::kLane);
@@ -406,11 +408,10 @@ bool ClientConnection::find_way(Call& call) {
   return true;
 }
 
-// Chooses the lane for the call. A stream moves to another lane only when everything sent on it has
-// been taken, so that its calls keep their order. Returns false if the call must wait for that;
-// resume() then tries again. If the answers to the calls before do not arrive within kLaneWait, or
-// may never arrive, the call stays on the stream's lane: a TCP relay would pass the call at once,
-// and the server may wait for it.
+// Chooses the lane for `call`. To keep its frames in order, a stream moves to another lane only
+// when the peer has taken all frames on the old lane. Returns false if `call` must wait for this;
+// resume() then tries again. If the answers to earlier calls do not arrive within kLaneWait, or may
+// never arrive, `call` uses the old lane, because the server may need `call` before it answers.
 bool ClientConnection::take_lane(Call& call) {
   PeerLanes::Choice choice{0, Fallback::kNoFabric};
   if (call.rdma == RdmaWish::kWanted) choice = stream_.choose(call.lane);
@@ -437,7 +438,7 @@ void ClientConnection::leave_stream(FrameKind last) {
   forget_stream();
 }
 
-// Drops the stream, which has ended or was left.
+// Drops the stream, which has ended. The bytes in `out_` then cost no credit of the next stream.
 void ClientConnection::forget_stream() {
   stream_.forget();
   if (waits_for_lane()) wait_for(Wait::kNone);

@@ -1,19 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-// daemon/proxy/outbound/client_connection.h: one application's connection to a local endpoint.
+// daemon/proxy/outbound/client_connection.h: the connection of one client to a local endpoint.
 //
-// The connection's bytes become calls on a stream to a peer daemon. The answers become bytes again,
-// in the order of the calls.
+// A ClientConnection reads the client's requests and sends them as calls on a stream to a peer
+// daemon. It writes the replies to the client in the order of the calls.
 //
 //   kCalls    the daemon follows the messages; every two-way call gets exactly one answer
-//   kOpaque   the daemon carries the bytes unread, in both directions, half-close included
+//   kOpaque   the daemon carries the bytes unread in both directions, and passes on each FIN
 //
-// Its parts: UnitReader finds the requests in the bytes, CallQueue has the calls that await their
-// answers, and OutboundStream is the way to the peer.
+// The parts of a ClientConnection:
+//   UnitReader       finds the requests in the client's bytes
+//   CallQueue        the calls that wait for their answers
+//   OutboundStream   the stream to the peer
 //
-// Bounds   In each direction at most a stream's window of bytes is on its way. The connection stops
-//          reading when a limit is reached and continues when there is space. If as many calls are
-//          unanswered as limits.max_pipelined allows, and none of them need ever be answered, the
-//          connection becomes opaque.
+// Bounds   At most a stream's window of bytes is on its way in each direction. The connection stops
+//          reading from the client when a limit is reached, and continues when there is space. If
+//          limits.max_pipelined calls are unanswered, and all of them may be oneway, the connection
+//          becomes opaque.
 // Thread   the worker's.
 #pragma once
 
@@ -43,28 +45,41 @@ class ClientConnection final : public StreamEvents, private UnitSink, private De
   ClientConnection(Worker& worker, size_t endpoint, const ListenerEvents::Accept& accept);
   ~ClientConnection() override;
 
-  // Handles events that the worker passes on.
+  // --- Events, which the worker or the link passes on ---
+  // Handles a frame of the stream.
   void on_frame(const engine::FrameHeader& header, Bytes payload);
-  void on_session_lost(const std::string& reason);  // the stream's link broke
+  // Handles the loss of the stream, whose link or RDMA lane broke.
+  void on_session_lost(const std::string& reason);
+  // Continues to read from the client, because the lane of the stream can take frames again.
   void on_link_uncongested() { resume(); }
-  void on_link_leaves();  // calls that begin from now on use another link
-  void detach_if_due();   // begins a move if one is due and not too many are running
-  void on_link_news();    // while waiting: a link came up, or an attempt failed
+  // Handles the announcement that the peer shuts down: calls that begin from now on use another
+  // link.
+  void on_link_leaves();
+  // Begins to move the connection to the server to another stream, if a takeover needs the move and
+  // no call is in flight. Does nothing if too many moves are running.
+  void detach_if_due();
+  // Handles that a link came up or that an attempt to connect failed, while the connection waits
+  // for a link.
+  void on_link_news();
+  // Handles the deadline of `call`.
   void on_call_deadline(Call& call);
-  // How long the connection waits for calls that may be oneway after the application's FIN.
+  // How long the connection waits for calls that may be oneway after the client's FIN.
   static constexpr Duration kServerEndWait = std::chrono::minutes(1);
   // How long a call that wants another lane waits for the answers to the calls before it.
   static constexpr Duration kLaneWait = std::chrono::milliseconds(100);
-  // How long the daemon reads and drops input after the connection's end.
+  // How long the daemon reads and drops the client's bytes after it has sent FIN to the client.
   static constexpr Duration kLingerTime = std::chrono::seconds(2);
+  // Returns true if no call is in flight, no answer waits to be written, and no move in a takeover
+  // is running.
   bool idle() const { return calls_.empty() && out_.empty() && !(stream_.moves() && leaves()); }
-  // Continues a connection that another process had. That process has read the bytes `read` and
-  // used none of them. `server` is the connection to the server that a peer keeps, or null if there
-  // is none.
+  // Continues a connection of the predecessor, the earlier hatrpcd of this node. The predecessor
+  // has read the bytes `read`, and no call has used them. `server` is the connection to the server
+  // that a peer keeps for the client, or null if there is none.
   void go_on(Bytes read, const KeptServer* server);
-  // Gives the connection to the successor if no call is in flight on it. Returns false if the
-  // channel to the successor is full; the worker then tries again.
+  // Gives the connection to the successor if no call is in flight on the connection. Returns false
+  // if the channel to the successor is full; the worker then tries again.
   bool hand_over(Successor& successor);
+  // Continues in this process, because the successor is gone.
   void on_successor_gone();
   size_t endpoint() const { return endpoint_; }
   uint32_t lane_number() const { return stream_.lane_number(); }
@@ -72,35 +87,37 @@ class ClientConnection final : public StreamEvents, private UnitSink, private De
  private:
   enum class Mode : uint8_t { kCalls, kOpaque };
 
-  // The stages of a connection's life. They only go forward; each may be followed by any later one.
+  // The stages of a connection's life, in order. A stage can be followed by any later stage.
   enum class Life : uint8_t {
     kOpen,
-    kEnding,     // no call begins any more; those in flight are answered first
-    kLingering,  // FIN was sent after the last answer. Input is read and dropped, because closing
-                 // with unread bytes sends RST, which would destroy answers on their way
+    kEnding,  // no new call begins; the calls in flight are still answered
+    // FIN was sent to the client after the last answer. The daemon reads and drops the client's
+    // bytes, because close() with unread bytes sends RST, and the RST would destroy answers that
+    // are on their way.
+    kLingering,
     kClosed,
   };
-  // The application's input: kOpen ──▶ kEnded ──▶ kPassedOn.
+  // The bytes from the client: kOpen ──▶ kEnded ──▶ kPassedOn.
   enum class Input : uint8_t {
     kOpen,
-    kEnded,     // its FIN has arrived
-    kPassedOn,  // kEnd was sent to the peer after all input
+    kEnded,     // the client's FIN has arrived
+    kPassedOn,  // a kEnd frame was sent to the peer after the last byte
   };
-  // The input from the far side of an opaque connection: kOpen ──▶ kEnded ──▶ kPassedOn.
+  // The bytes from the server on an opaque connection: kOpen ──▶ kEnded ──▶ kPassedOn.
   enum class FarEnd : uint8_t {
     kOpen,
-    kEnded,     // the far side sends no more
-    kPassedOn,  // the application has its FIN, after all bytes
+    kEnded,     // the server sends no more bytes
+    kPassedOn,  // a FIN was sent to the client after the last byte
   };
-  // The object for which the current call, or the bytes of an opaque connection, wait. A state
-  // other than kNone is entered from kNone, and left for kNone.
+  // The event for which the current call, or the bytes of an opaque connection, wait. Each change
+  // is from kNone or to kNone.
   enum class Wait : uint8_t {
     kNone,
-    kLink,  // a link to a peer; no stream exists
-    kLane,  // the answers to earlier calls, after which the stream may use another lane or link
+    kLink,  // a link to a peer must come up; no stream exists
+    kLane,  // earlier calls must be answered before the stream can use another lane or link
   };
 
-  // Handles bytes from the application.
+  // --- Bytes from the client ---
   void on_readable() override;
   void take(Bytes bytes);
   void take_backlog();
@@ -114,7 +131,7 @@ class ClientConnection final : public StreamEvents, private UnitSink, private De
   size_t input_bytes() const { return backlog_.size() + reader_.held_bytes(); }
   void count_input();
 
-  // Moves to the successor, and to the peer's successor, in client_moves.cc.
+  // --- Moves to the successor, and to the peer's successor; in client_moves.cc ---
   bool leaves() const;
   bool may_be_handed_over() const;
   bool between_calls() const;
@@ -122,7 +139,7 @@ class ClientConnection final : public StreamEvents, private UnitSink, private De
   void on_detached(Bytes payload);
   void reach_server();
 
-  // Calls.
+  // --- Calls ---
   bool begin_call(const thrift::Head& head);
   void add_message(const thrift::Head& head);
   void end_request();
@@ -136,7 +153,8 @@ class ClientConnection final : public StreamEvents, private UnitSink, private De
   void wait_for(Wait what);
   void start_waiting();
   void stop_waiting();
-  void on_deadline() override;  // of the wait for a link or for the server's end, of lingering
+  // Handles the end of the wait for a link, of kServerEndWait, or of kLingerTime.
+  void on_deadline() override;
   void on_no_link();
   struct LaneWait final : Deadline {
     explicit LaneWait(ClientConnection& its) : connection(its) {}
@@ -144,11 +162,12 @@ class ClientConnection final : public StreamEvents, private UnitSink, private De
     ClientConnection& connection;
   };
 
-  // Uses the stream to the peer daemon.
+  // --- The stream to the peer daemon ---
   bool have_stream();
   bool find_way(Call& call);
   bool take_lane(Call& call);
-  void leave_current() {  // the rest of the call's unit may still arrive
+  // Forgets the call whose request is arriving. The rest of the request can still arrive.
+  void leave_current() {
     current_ = nullptr;
     if (waits_for_lane()) wait_for(Wait::kNone);
   }
@@ -156,7 +175,7 @@ class ClientConnection final : public StreamEvents, private UnitSink, private De
   void forget_stream();
   void leave_stream(engine::FrameKind last);
 
-  // Answers, in client_answers.cc.
+  // --- Answers; in client_answers.cc ---
   void on_writable() override;
   void on_reply(const engine::FrameHeader& header, Bytes payload);
   void on_fail(const engine::FrameHeader& header, Bytes payload);
@@ -176,7 +195,7 @@ class ClientConnection final : public StreamEvents, private UnitSink, private De
   void write(Bytes bytes, From from);
   void wrote(size_t bytes);
 
-  // Ends, in client_ends.cc.
+  // --- The end of the connection; in client_ends.cc ---
   bool over() const { return life_ >= Life::kLingering; }
   void advance_to(Life next);
   void on_end_of_input();
@@ -197,26 +216,27 @@ class ClientConnection final : public StreamEvents, private UnitSink, private De
   Input input_ = Input::kOpen;
   FarEnd far_end_ = FarEnd::kOpen;
   bool reading_ = false;
-  bool stays_ = false;   // the connection cannot go to the successor
-  bool taking_ = false;  // take() is running and must not be entered again
+  bool stays_ = false;   // the successor does not take the connection
+  bool taking_ = false;  // take() is running and must not be called again
   Wait wait_ = Wait::kNone;
   uint64_t ticket_ = 0;  // for stop_waiting()
   TimePoint waiting_since_{};
   LaneWait lane_wait_{*this};
 
-  // While limits.max_buffered is reached: how much one read takes, and how much may be held back
-  // until a message's head is complete.
+  // While limits.max_buffered is exceeded: the most bytes that one read takes, and the most bytes
+  // that wait for the rest of a message's head.
   static constexpr size_t kInputBytesOverLimit = 4096;
-  size_t counted_input_ = 0;  // of input_bytes(), the part counted towards limits.max_buffered
+  size_t counted_input_ = 0;  // the part of input_bytes() that counts towards limits.max_buffered
   UnitReader reader_;
-  ByteQueue backlog_;                          // read, but not yet examined
-  Call* current_ = nullptr;                    // the call whose unit is arriving
-  std::optional<engine::Failure> discarding_;  // why the current unit's call has failed
+  ByteQueue backlog_;        // bytes that were read from the client, but not given to reader_
+  Call* current_ = nullptr;  // the call whose request is arriving
+  // Set while the rest of a failed call's request is dropped: the reason of the failure.
+  std::optional<engine::Failure> discarding_;
 
   CallQueue calls_;
   OutboundStream stream_;
-  BufferedWriter out_;    // answers
-  size_t ungranted_ = 0;  // bytes in out_ for which no credit of this stream was spent
+  BufferedWriter out_;    // writes the answers to the client
+  size_t ungranted_ = 0;  // bytes in out_ that did not arrive on this stream, so cost no credit
   std::unique_ptr<ByteStream> client_;
 };
 

@@ -163,7 +163,8 @@ TEST_F(ClientConnectionTest, EndsWhereThePeerSendsFarBeyondItsCredit) {
   EXPECT_EQ(node_.counters.buffered_bytes.value(), 0u);
 }
 
-// Such bytes are held back until all have arrived; then they are more than fits into a frame.
+// The daemon holds the bytes of a Thrift frame without a message back until all have arrived. Their
+// number can then be larger than one frame on the link can hold.
 TEST_F(ClientConnectionTest, CutsALongUnitWithoutAMessageIntoFrames) {
   const std::string unit = theader_without_message(100'000 + 14);
   peer_->written.clear();
@@ -294,7 +295,7 @@ TEST_F(ClientConnectionTest, GivesNoAnswerToACallThatWasNeverSent) {
   EXPECT_THAT(client_->written, HasSubstr("limits.max_message"));
 }
 
-// The call waited for a link, got one that was congested, and that link broke.
+// The call waited for a link. The link that came up was congested, and then broke.
 TEST_F(ClientConnectionTest, SendsACallByTheNextLinkWhereItsFirstBrokeBeforeItWasSent) {
   peer_->end = true;
   FakeNode::read(peer_);

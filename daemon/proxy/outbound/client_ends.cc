@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// daemon/proxy/outbound/client_ends.cc: how a client connection ends: by its application's FIN,
-// after the last answer, or without answers.
+// daemon/proxy/outbound/client_ends.cc: how a client connection ends: by the client's FIN, after
+// the last answer, or without answers.
 #include <glog/logging.h>
 
 #include <algorithm>
@@ -16,18 +16,19 @@ void ClientConnection::advance_to(Life next) {
   life_ = next;
 }
 
-// --- The application's end ---
+// --- The client's FIN ---
 
-// Called again whenever the reason for a delay may have gone.
+// Handles the client's FIN once all input before the FIN was handled. If something delays this,
+// resume() calls the function again later.
 void ClientConnection::on_end_of_input() {
   if (input_ == Input::kOpen) input_ = Input::kEnded;
   want_read(false);
   if (wait_ != Wait::kNone || stream_.moves() || !backlog_.empty())
-    return;  // resume() comes back here
+    return;  // resume() calls this function again
   if (mode_ == Mode::kCalls) reader_.end(*this);
   if (over() || waits_for_link()) return;
   if (mode_ == Mode::kCalls && current_ != nullptr) {
-    // The application left in the middle of a request, so the request gets no answer.
+    // The FIN arrived in the middle of a request, so the request gets no answer.
     Call& call = *current_;
     leave_current();
     if (call.sent) stream_.send_control(FrameKind::kCancel, call.ordinal);
@@ -39,8 +40,8 @@ void ClientConnection::on_end_of_input() {
   if (!over()) pass_end();
 }
 
-// Passes the FIN to the server at once, as a TCP relay does: the server may stop work whose result
-// no client waits for.
+// Passes the client's FIN to the server at once, so that the server can stop work for a client that
+// has gone.
 void ClientConnection::pass_end() {
   if (input_ == Input::kPassedOn) return;
   input_ = Input::kPassedOn;
@@ -48,12 +49,11 @@ void ClientConnection::pass_end() {
   if (mode_ == Mode::kCalls) worker_.deadlines().set(*this, kServerEndWait);
 }
 
-// Ends the connection if only calls that may be oneway keep it open, since those may never end.
-// Every other call gets a reply or a failure.
+// Ends the connection if all unanswered calls may be oneway, because such a call may never get a
+// reply. Otherwise waits for another kServerEndWait, because each other call gets a reply or fails.
 void ClientConnection::on_server_end_wait() {
   const bool nothing_is_sure = calls_.may_all_be_oneway(calls_.size()) || calls_.holds_up_failure();
-  // While a request waits for a lane, and so for earlier calls that may have no reply, no part of
-  // the request was sent.
+  // No part of a request was sent while the request waits for a lane, so this connection can end.
   const bool between_calls = current_ == nullptr || waits_for_lane();
   if (between_calls && nothing_is_sure) return end_without_answers();
   worker_.deadlines().set(*this, kServerEndWait);
@@ -67,8 +67,8 @@ void ClientConnection::end_after_answers() {
   if (!waits_for_link()) worker_.deadlines().set(*this, kServerEndWait);
 }
 
-// Ends the calls in flight without an answer, here and at the peer. Answers that were already
-// written are still sent.
+// Ends the calls in flight without an answer, in this daemon and at the peer. Answers that wait to
+// be written to the client are still written.
 void ClientConnection::end_without_answers() {
   if (over()) return;
   const bool cut = !calls_.empty() && calls_.front().reply_started;
@@ -117,8 +117,7 @@ void ClientConnection::drop_input() {
   }
 }
 
-// Releases the deadline, the stream, the calls and the place among the connections that wait for a
-// link.
+// Ends the wait for a link, the deadline, the stream and the calls.
 void ClientConnection::let_go() {
   if (waits_for_link()) stop_waiting();
   end();

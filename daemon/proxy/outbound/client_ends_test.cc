@@ -221,7 +221,8 @@ TEST_F(PossibleCallTest, LetsAFailureBehindItWaitForItsReplyThatHasBegun) {
   EXPECT_THAT(client_->written, HasSubstr("upstream_closed"));
 }
 
-// The connection does not read the application's FIN then.
+// After the failed call is answered, the connection reads no more bytes from the client, so it does
+// not notice the client's FIN.
 TEST_F(PossibleCallTest, IsWaitedForOnlySoLongAfterTheFailureOfOneBefore) {
   call("say");
   call("say");

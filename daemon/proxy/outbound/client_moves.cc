@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // daemon/proxy/outbound/client_moves.cc: a client connection in a takeover.
 //
-// The connection moves to this daemon's successor, or its stream moves to the peer's successor. Its
-// connection to the server moves too, between two calls.
+// In a takeover of this daemon, the client connection moves to the successor. In a takeover of the
+// peer, the client connection gets a new stream to the peer's successor. The connection to the
+// server moves to the new stream too, between two calls.
 #include <algorithm>
 
 #include "daemon/proxy/worker.h"
@@ -13,20 +14,20 @@ using Server = OutboundStream::Server;
 
 // --- The connection to the server ---
 
-// Returns true if the application continues, so that its connection to the server should move and
-// not end.
+// Returns true if the client can make more calls, so that its connection to the server must move in
+// a takeover instead of ending.
 bool ClientConnection::may_detach() const {
   return life_ == Life::kOpen && mode_ == Mode::kCalls && input_ == Input::kOpen;
 }
 
-// Called whenever a move may have become due: the last call has ended, the link or this daemon
-// begins to leave, or another move has ended.
+// Must be called whenever a move can have become due: a call or another move has ended, or a
+// takeover of the peer or of this daemon begins.
 void ClientConnection::detach_if_due() {
   if (!may_detach() || !stream_.opened()) return;
-  // A slow reader stays until it has read everything, because the peer does not keep the token long
-  // enough.
+  // If this daemon is replaced, a client moves only after it has read all answers. The peer keeps a
+  // detached connection to the server only for a limited time, and a slow client could exceed it.
   if (!stream_.link_leaves() && (!leaves() || !out_.empty())) return;
-  // A call waits for this move, and not for a lane.
+  // True if one call, of which nothing was sent, waits for this move to another link.
   const bool begins = waits_for_lane() && stream_.link_leaves();
   if (calls_.size() > (begins ? 1 : 0)) return;
   if (!stream_.all_taken()) return stream_.ask_whether_taken();
@@ -47,14 +48,16 @@ void ClientConnection::on_detached(Bytes payload) {
   }
 }
 
+// In the state kDetached, opens a stream to the peer that keeps the connection to the server, or
+// waits for a link to this peer. Does nothing in other states.
 void ClientConnection::reach_server() {
   if (stream_.server() == Server::kDetached && !waits_for_link() && !have_stream()) {
     start_waiting();
   }
 }
 
-// The link ends in good order, and its streams leave it between two calls. A call that was to use
-// the link, and of which no part was sent because the link was congested, uses the next link.
+// Moves the stream to the new link to the same peer, between two calls. If no part of the current
+// call was sent yet (the old link was congested), the current call uses the new link, too.
 void ClientConnection::on_link_leaves() {
   detach_if_due();
   if (current_ == nullptr || current_->sent || waits_for_link()) return;
@@ -69,13 +72,14 @@ bool ClientConnection::leaves() const {
   return successor != nullptr && mode_ == Mode::kCalls && !stays_ && successor->wants(endpoint_);
 }
 
-// Returns true if the application's input is open and no request is arriving.
+// Returns true if the client has not sent FIN and no request is arriving.
 bool ClientConnection::may_be_handed_over() const {
   return input_ == Input::kOpen && !discarding_ && current_ == nullptr;
 }
 
 bool ClientConnection::between_calls() const {
-  const bool waits = waits_for_link() && stream_.server() != Server::kDetached;  // with a call
+  // True if a call waits for a link. In kDetached, the connection waits for a link without a call.
+  const bool waits = waits_for_link() && stream_.server() != Server::kDetached;
   return may_be_handed_over() && calls_.empty() && !waits && !taking_ && out_.empty();
 }
 
@@ -89,11 +93,10 @@ bool ClientConnection::hand_over(Successor& successor) {
     return true;
   }
   const auto descriptors = client_->descriptors();
-  // Not now: the ring's handshake is not complete, or a lane reads from the ring.
+  // The ring cannot move now: its handshake is not complete, or an RDMA lane has borrowed a range.
   if (descriptors.empty()) return true;
   detach_if_due();
-  // The peer may not have received a oneway call yet, or its answer to kDetach may not have
-  // arrived.
+  // Waits for the answer to the kDetach frame, or until the peer has taken the last oneway call.
   const Server server_now = stream_.server();
   if (server_now == Server::kDetaching || server_now == Server::kBound || !stream_.all_taken()) {
     return true;
@@ -126,7 +129,7 @@ void ClientConnection::on_successor_gone() {
 
 void ClientConnection::go_on(Bytes read, const KeptServer* server) {
   if (server != nullptr) {
-    if (!worker_.has_peer(server->peer)) {  // the new configuration does not have that peer
+    if (!worker_.has_peer(server->peer)) {  // this process's configuration does not have the peer
       end_after_answers();
       return close_if_done();
     }

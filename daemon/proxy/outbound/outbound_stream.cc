@@ -16,7 +16,7 @@ namespace {
 
 Bytes bytes_of(std::string_view text) { return std::as_bytes(std::span(text)); }
 
-// Counts which way the call takes: the protocol of an RDMA lane, or TCP and the reason for that.
+// Counts the call by the protocol of its RDMA lane, or as a call over TCP with the reason.
 void count_way(const Call& call) {
   if (call.choice.lane != 0) {
     call.counters->by_protocol[static_cast<size_t>(call.choice.protocol)].add();
@@ -76,7 +76,7 @@ void OutboundStream::drop() {
   opened_ = false;
   delivery_ = {};
   window_ = {};
-  send_credit_ = engine::kStreamWindowBytes;  // so that reading continues, for the next stream
+  send_credit_ = engine::kStreamWindowBytes;  // the credit with which the next stream begins
 }
 
 // --- The lane ---
@@ -109,7 +109,7 @@ void OutboundStream::send_open() {
 }
 
 void OutboundStream::send_piece(Call* call, ByteStream& from, Bytes piece, bool last) {
-  // An empty frame has no call, but its bytes are sent on the stream too.
+  // `call` is null for an empty Thrift frame, whose bytes are sent as a kCall frame without a name.
   const bool begins = call == nullptr || !call->sent;
   FrameHeader header{.kind = begins ? FrameKind::kCall : FrameKind::kMore,
                      .stream = id_,
@@ -117,7 +117,7 @@ void OutboundStream::send_piece(Call* call, ByteStream& from, Bytes piece, bool 
   send_open();
   if (begins && call != nullptr) count_way(*call);
   delivery_.send(header.call);
-  do {  // repeats if the piece is too large for one frame, as held bytes may be
+  do {  // several frames if the piece, which can have bytes held back, exceeds kPieceBytesMax
     const Bytes part = piece.first(std::min<size_t>(piece.size(), engine::kPieceBytesMax));
     piece = piece.subspan(part.size());
     if (last && piece.empty()) {
@@ -139,8 +139,8 @@ void OutboundStream::send_piece(Call* call, ByteStream& from, Bytes piece, bool 
   if (call != nullptr) call->sent = true;
 }
 
-// Sends the first frame of a call, which names the function and, if the client's message does, the
-// service.
+// Sends the first frame of a call. The frame names the function, and the service if the client's
+// message names a service.
 void OutboundStream::send_call(Call* call, FrameHeader header, Bytes part) {
   const std::string_view name = call == nullptr ? std::string_view() : call->head.get().name;
   const std::string_view method = thrift::bare_name(name);
@@ -175,8 +175,8 @@ void OutboundStream::send_raw(Bytes bytes) {
 void OutboundStream::grant(size_t bytes) {
   window_.pass_on(bytes);
   if (!window_.worth_a_frame() || !exists() || !link_up()) return;
-  // Credit always goes over the link's TCP connection, even if the stream uses an RDMA lane: that
-  // lane may fail after the stream has left it, and the credit on it would be lost.
+  // Credit is always sent over the link's TCP connection. On an RDMA lane that fails after the
+  // stream has moved to another lane, the credit would be lost.
   peer_->link().lane().send({.kind = FrameKind::kCredit, .stream = id_, .credit = window_.grant()},
                             {});
 }
@@ -225,7 +225,7 @@ void OutboundStream::continue_with(const KeptServer& kept) {
   change_to(Server::kDetached);
 }
 
-// Attaches the kept connection to the stream that was just opened.
+// Asks the peer (frame kAttach) to use the kept connection to the server for the new stream.
 void OutboundStream::attach() {
   const std::string& service = worker_.node().endpoints[endpoint_].service;
   lane_->send({.kind = FrameKind::kAttach, .stream = id_}, {kept_.token, bytes_of(service)});

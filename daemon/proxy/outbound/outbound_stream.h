@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // daemon/proxy/outbound/outbound_stream.h: the stream of one client connection to a peer daemon,
-// and what this daemon knows of the server's connection at its far end.
+// and the state of the peer's connection to the server for this stream.
 //
-// An object lasts as long as the client connection, and has one stream after another: a stream ends
-// with its link, or when its link leaves. While there is none, exists() is false, and only open(),
-// forget(), peers() and the functions on the server's connection may be called.
+// An OutboundStream lives as long as its client connection. It has one stream after another,
+// because a stream ends when its link breaks or its peer shuts down. Between two streams exists()
+// returns false; the caller must then call only open(), forget(), peers() and the functions about
+// the connection to the server.
 //
-// Bounds   the application's bytes on their way to the peer: send_credit(), one window at most. The
-//          server's bytes on their way here: engine::ReceiveWindow.
+// Bounds   At most send_credit() bytes of the client can be sent to the peer. The bytes of the
+//          server that are on their way to this daemon are limited by engine::ReceiveWindow.
 // Thread   the worker's.
 // Always   server() is kAny or kDetached if no stream exists.
 #pragma once
@@ -32,19 +33,20 @@ class Worker;
 
 class OutboundStream {
  public:
-  // The connection to the server at the stream's far end. In every state but kAny that connection
-  // belongs to this application alone, and the application's connection ends with it.
+  // The state of the peer's connection to the server for this stream. In every state but kAny, only
+  // this client uses the connection to the server, and the client's connection ends when the
+  // connection to the server ends.
   //   kAny ──▶ kBound ──▶ kDetaching ──▶ kDetached ──▶ kBound (on the next stream)
   //     │         └────────────┴──▶ kPinned   ▲
-  //     └─────────────────────────────────────┘ another process had the application's connection
-  // Every state becomes kAny when the stream is lost; kDetached does when the peer that keeps the
-  // server's connection cannot be reached.
+  //     └─────────────────────────────────────┘ after a takeover from the predecessor
+  // Every state changes to kAny when the stream is lost. kDetached changes to kAny when the peer
+  // cannot be reached.
   enum class Server : uint8_t {
-    kAny,        // no stream exists, or any other server connection would do as well
-    kBound,      // it may move to another stream
-    kDetaching,  // kDetach was sent; no call begins before its answer
-    kDetached,   // no stream exists; the peer keeps the connection under the token in kept()
-    kPinned,     // it cannot move, so the stream stays even on a link that leaves
+    kAny,        // no stream exists, or calls of this client can use any connection to the server
+    kBound,      // only this client uses the connection to the server, which can move
+    kDetaching,  // a kDetach frame was sent; no call begins before the answer
+    kDetached,   // no stream exists; the peer keeps the connection to the server, see kept()
+    kPinned,     // the connection to the server cannot move, so the stream stays on its link
   };
 
   OutboundStream(Worker& worker, ClientConnection& owner, size_t endpoint);
@@ -54,54 +56,61 @@ class OutboundStream {
 
   bool exists() const { return id_ != 0; }
   const std::string& peer() const { return peer_->link().peer(); }
-  // Returns true if the peer knows of the stream: a frame of it was sent.
+  // Returns true if a frame of the stream was sent, so that the peer knows of the stream.
   bool opened() const { return opened_; }
-  // Returns true if the stream exists and no call may begin on its link.
+  // Returns true if the stream exists, but its link cannot carry new calls.
   bool link_leaves() const { return exists() && !peer_->link().takes_calls(); }
-  // Returns true if the stream exists and its lane has more frames queued than it should.
+  // Returns true if the stream exists and too many frames are queued on its lane.
   bool congested() const { return exists() && link_up() && lane_->congested(); }
 
-  // Begins a stream on the peer's link. The peer learns of it with its first frame, on the lane
-  // that this frame uses. If the peer keeps the server's connection, attaches that to the stream.
+  // Begins a stream on the link `peer`. The kOpen frame, which announces the stream to the peer, is
+  // sent together with the stream's first other frame. In the state kDetached, sends a kAttach
+  // frame at once, so that the stream gets the connection to the server that the peer keeps.
   void open(PeerLink& peer);
-  // Ends the stream. If the peer knows of the stream, sends the frame `last` on it: kEnd or kReset.
+  // Ends the stream. If the peer knows of the stream, sends the frame `last`: kEnd or kReset.
   void leave(engine::FrameKind last);
-  // Drops the stream, which has ended already: its link, its lane or the peer has ended it.
+  // Drops the stream, because its link, its lane or the peer has ended the stream.
   void forget();
 
   // --- The lane ---
-  // Chooses a lane for a call that wants `key`, in the state of this moment.
+  // Returns the lane that a call which wants a lane of kind `key` must use at present.
   PeerLanes::Choice choose(const LaneKey& key) { return peer_->choose(key, endpoint_); }
   uint32_t lane_number() const { return lane_number_; }  // 0: the link's TCP connection
-  // Sends what follows on the lane with this number. Everything that was sent must have been taken,
-  // or nothing was sent yet; otherwise frames might overtake others.
+  // Sends later frames on the lane with this number. Call it only while all_taken() returns true,
+  // because a frame on the new lane could overtake a frame on the old lane.
   void use_lane(uint32_t number);
-  // Returns true if the peer has taken everything that was sent on the stream.
+  // Returns true if the peer has taken all frames that were sent on the stream.
   bool all_taken() const { return !opened_ || delivery_.all_taken(); }
-  // Sends kSync, whose answer shows whether everything was taken, unless one is on its way.
+  // Sends a kSync frame, unless one is unanswered. The answer shows that the peer has taken all
+  // earlier frames.
   void ask_whether_taken();
 
   // --- Sending ---
   // Returns the number for a call that begins now.
   uint64_t next_ordinal() { return next_ordinal_++; }
-  // Returns how many bytes of the application the peer is ready to take; may be negative.
+  // Returns how many bytes of the client the peer is ready to take; can be negative.
   int64_t send_credit() const { return send_credit_; }
-  // Sends the next piece of a unit; `call` is null for an empty frame, which has no call. A piece
-  // that `bulk()` offers is sent from the memory of `from`, if the lane can do that.
+  // Sends the next piece of a request. `last` is true if the request ends with `piece`. `call` is
+  // null for an empty Thrift frame. If bulk() offers the piece, and the lane can send without a
+  // copy, the lane sends from the memory of `from`.
   void send_piece(Call* call, ByteStream& from, Bytes piece, bool last);
+  // Sends bytes of an opaque stream.
   void send_raw(Bytes bytes);
-  // Sends a frame without payload, if the peer knows of the stream and its link is up.
+  // Sends a frame without payload. Does nothing if the peer does not know of the stream, or if the
+  // link is down.
   void send_control(engine::FrameKind kind, uint64_t call = 0);
   BulkSender& bulk() { return bulk_; }
 
   // --- Receiving ---
+  // Adds credit that the peer has granted for sending.
   void add_credit(uint32_t bytes) { send_credit_ += bytes; }
-  // Counts bytes that arrived. Returns false if the peer has exceeded its credit.
+  // Counts `bytes` bytes that arrived. Returns false if the peer has exceeded its credit.
   bool take(size_t bytes) { return window_.take(bytes); }
-  // Counts bytes that were passed on to the application, and grants credit for them.
+  // Counts `bytes` bytes that were passed on to the client, and grants credit to the peer for them.
   void grant(size_t bytes);
-  // Records that the peer has answered `call`, or has answered the kSync with that number.
+  // Records that the peer has answered `call`.
   void on_answered(const Call& call) { delivery_.answered(call.ordinal); }
+  // Records that the peer has answered the kSync frame with this number.
   void on_synced(uint64_t number) { delivery_.synced(number); }
 
   // --- The connection to the server ---
@@ -109,21 +118,24 @@ class OutboundStream {
   bool is_bound() const { return server_ != Server::kAny; }
   bool moves() const { return server_ == Server::kDetaching || server_ == Server::kDetached; }
   const KeptServer& kept() const { return kept_; }  // in kDetached
-  // Returns the peers to which the next stream may lead.
+  // Returns the names of the peers to which the next stream can lead.
   std::span<const std::string> peers() const;
-  // Handles kBound: the server's connection is this application's alone. Does nothing if the peer
-  // cannot know of the stream yet.
+  // Handles a kBound frame: from now on only this client uses the connection to the server. Does
+  // nothing if no frame of the stream was sent.
   void on_bound();
-  // Begins a move by sending kDetach, if the peer can do that and not too many moves are running.
+  // Begins to move the connection to the server to another stream: sends a kDetach frame. Does
+  // nothing if too many moves are running. Pins the connection to the server (see pin()) if the
+  // peer's link version has no moves.
   void detach();
-  // Records the peer's answer to kDetach, which is the token of the server's connection. The stream
-  // has ended. Returns false if the token is malformed.
+  // Handles the peer's answer to the kDetach frame, which has ended the stream. `token` names the
+  // connection to the server that the peer keeps. Returns false if `token` is malformed.
   bool on_detached(Bytes token);
-  // Continues with a server connection that a peer keeps since another process detached it.
+  // Continues with the connection to the server that a peer keeps since the predecessor, the
+  // earlier hatrpcd of this node, detached it.
   void continue_with(const KeptServer& kept);
-  // Records that the server's connection cannot move.
+  // Records that the connection to the server cannot move.
   void pin() { change_to(Server::kPinned); }
-  // Records that the server's connection is lost.
+  // Records that the connection to the server is lost.
   void lose_server() { change_to(Server::kAny); }
 
  private:

@@ -127,7 +127,7 @@ void PeerLanes::on_lane_down(LaneSet&, uint32_t lane, bool was_up, const std::st
     if (was_up) events_.on_lane_lost(lane, reason);
     return;
   }
-  // Logs a failure when it begins, and not again for each attempt.
+  // Logs the loss of a lane, and the first of several failures to make a lane for the same reason.
   if (was_up || entry->last_error != reason) {
     LOG(WARNING) << "RDMA lane " << protocol_words(*entry->within)
                  << (was_up ? ": down, its calls go over TCP: " : ": cannot be made: ") << reason;

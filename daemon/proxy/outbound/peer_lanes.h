@@ -1,18 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// daemon/proxy/outbound/peer_lanes.h: the RDMA lanes of one link to a peer, on the side that calls;
-// chooses the lane that carries a call, and gives the reason if none does.
+// daemon/proxy/outbound/peer_lanes.h: the RDMA lanes of one link, on the side that calls. For each
+// call, PeerLanes chooses the RDMA lane that carries the call, or gives the reason why the call
+// uses TCP.
 //
-// The first call that wants a lane requests it. While the lane is not up, calls use TCP. After a
-// lane was refused or has failed, a call requests it again after a pause, which doubles from
-// kRetryMin to kRetryMax. A lane that has failed carries calls again once it has been up for
-// limits.lane_settle; until then it is not trusted.
+// PeerLanes opens a lane when the first call wants this lane. Calls use TCP while the lane is not
+// up. If a lane was refused or has failed, the first call after a pause opens the lane again. The
+// pause doubles with each failure, from kRetryMin to kRetryMax. A lane that failed after it had
+// been up must be up again for limits.lane_settle before calls use this lane.
 //
-// An idle lane is kept in two cases. It has not been up for limits.lane_settle yet; or an endpoint
-// whose calls have requested it still has a client connection with a stream to the peer, so that a
-// call after a long pause finds the lane. Any other idle lane is given back.
+// A lane that no call uses is closed, unless one of these conditions holds:
+//   · The lane failed, and is up again for less than limits.lane_settle.
+//   · An endpoint whose calls wanted the lane still has a client connection with a stream on the
+//     link. The next call of this client connection then finds the lane open.
 //
 // Thread   the worker's.
-// Errors   on_lane_lost(), with the reason as text.
+// Errors   PeerLanesEvents::on_lane_lost(), with the reason as text.
 #pragma once
 
 #include <optional>
@@ -28,25 +30,27 @@ namespace hat {
 
 // The state of a lane, for hatctl.
 struct LaneStatus {
-  std::string protocol;  // "direct_write_imm", "direct_write_imm / rfp": requests / answers
-  bool latency = false;  // the lane's class: latency or throughput
-  std::string state;     // "up", or a Fallback's name
+  // One protocol ("direct_write_imm"), or those of requests and replies ("direct_write_imm / rfp").
+  std::string protocol;
+  bool latency = false;  // true: the lane's class is latency; false: throughput
+  std::string state;     // "up", or the reason (name of a Fallback) why calls use TCP
   std::string last_error;
-  uint64_t failures = 0;
+  uint64_t failures = 0;  // how often the lane failed after it had been up
 };
 
+// Receives the events of all RDMA lanes of one link.
 class PeerLanesEvents {
  public:
   virtual ~PeerLanesEvents() = default;
   virtual void on_stream_frame(const engine::FrameHeader& header, engine::Bytes payload) = 0;
   virtual void on_lane_uncongested(uint32_t lane) = 0;
-  // Returns true if a client connection of one of these endpoints has a stream to the peer.
+  // Returns true if a client connection of one of these endpoints has a stream on the link.
   virtual bool has_clients(const std::vector<size_t>& endpoints) const = 0;
-  // Reports that the lane failed: the frames on their way may or may not have arrived.
+  // Reports that the lane failed. Frames that were on their way may have arrived or not.
   virtual void on_lane_lost(uint32_t lane, const std::string& reason) = 0;
-  // Reports that a range which the lane had borrowed is its owner's again: the range of one frame,
-  // or every range.
+  // Reports that the lane no longer uses the borrowed range of this frame.
   virtual void on_lane_returned(uint32_t lane, uint64_t frame) = 0;
+  // Reports that the lane no longer uses any borrowed range.
   virtual void on_lane_gone(uint32_t lane) = 0;
 };
 
@@ -55,48 +59,57 @@ class PeerLanes final : private engine::LaneSetEvents {
   static constexpr Duration kRetryMin = std::chrono::milliseconds(100);
   static constexpr Duration kRetryMax = std::chrono::seconds(10);
 
-  // Manages the lanes beside `session`, which is up and whose peer has RDMA lanes. All referenced
-  // objects must outlive this one.
+  // Manages the RDMA lanes of `session`, which must be up and whose peer must have RDMA. `settle`
+  // is limits.lane_settle. All arguments passed by reference must outlive this object.
   PeerLanes(Reactor& reactor, engine::RdmaHost& host, engine::Session& session, Duration settle,
             PeerLanesEvents& events);
 
+  // The lane that choose() found for a call.
   struct Choice {
     uint32_t lane = 0;              // 0: TCP
-    Fallback why{};                 // if TCP: the reason
-    engine::ProtocolId protocol{};  // if RDMA: the protocol that carries the call
+    Fallback why{};                 // the reason, if `lane` is 0
+    engine::ProtocolId protocol{};  // the protocol of the request, if `lane` is not 0
   };
+  // Returns the lane for a call that wants a lane of kind `key`, from a client of this endpoint.
+  // Begins to open the lane if the lane does not exist and no pause after a failure is running.
   Choice choose(const LaneKey& key, size_t endpoint);
-  // Returns a lane that choose() has returned and that has not been lost since.
+  // Returns the lane with this number, which must be one that choose() returned and that was not
+  // lost since.
   engine::Lane& lane(uint32_t number) { return rdma(number); }
   engine::RdmaLane& rdma(uint32_t number) { return *set_.lane(number); }
   // Returns the lanes' fabric.
   const std::shared_ptr<engine::Fabric>& fabric() const { return set_.fabric(); }
-  // Returns null if the lane is gone.
+  // Returns the lane with this number, or null if the lane is gone.
   const engine::Lane* find(uint32_t number) { return set_.lane(number); }
 
-  // Announces that the peer is leaving. Once no answer is due, such a peer ends its lanes by
-  // destroying its queue pairs. A device may report this before the link's TCP connection ends; it
-  // is then not counted as a failure.
+  // Records that the peer is shutting down. From now on, the end of a lane on which no reply is due
+  // does not count as a failure: the peer destroys its queue pairs, and the RDMA device can report
+  // this before the link's TCP connection ends.
   void expect_end() { end_expected_ = true; }
+  // Sends the queued frames of all lanes.
   void flush() { set_.flush(); }
+  // Ends all lanes.
   void end(const std::string& reason) { set_.end(reason); }
+  // Returns true if the peer has taken all frames that were sent on the lanes.
   bool all_taken() { return set_.all_taken(); }
   std::vector<LaneStatus> status();
 
  private:
   enum class State : uint8_t { kAbsent, kOpening, kUp };
+  // One kind of lane that calls have wanted.
   struct Entry {
-    LaneKey key;                    // as calls want it
-    std::vector<size_t> endpoints;  // endpoints whose calls have requested it
-    std::optional<LaneKey> within;  // the lane that the peer's legs allow; none: no lane
+    LaneKey key;                    // the kind of lane that the calls' plan names
+    std::vector<size_t> endpoints;  // the endpoints whose calls wanted the lane
+    // The kind of lane that both sides' legs allow instead of `key`; none: no such lane.
+    std::optional<LaneKey> within;
     uint32_t number = 0;
     State state = State::kAbsent;
-    Fallback why = Fallback::kOpening;  // if it is not up: the reason
-    TimePoint since{};                  // when it came up
-    TimePoint retry_at{};
-    Duration pause = kRetryMin;
-    bool distrusted = false;  // it has failed, and has not been up for limits.lane_settle since
-    uint64_t failures = 0;    // how often it failed after it had been up
+    Fallback why = Fallback::kOpening;  // why calls use TCP while the lane is not up
+    TimePoint since{};                  // when the lane came up
+    TimePoint retry_at{};               // when a call can open the lane again after a failure
+    Duration pause = kRetryMin;         // the pause after the next failure
+    bool distrusted = false;  // the lane failed, and is not up again for limits.lane_settle yet
+    uint64_t failures = 0;    // how often the lane failed after it had been up
     std::string last_error;
   };
 

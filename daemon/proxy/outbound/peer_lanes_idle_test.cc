@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// daemon/proxy/outbound/peer_lanes_idle_test.cc: tests which lanes stay while no call is in flight.
+// daemon/proxy/outbound/peer_lanes_idle_test.cc: tests which RDMA lanes stay open while no call is
+// in flight.
 #include "daemon/proxy/outbound/peer_lanes.h"
 
 #include <gmock/gmock.h>

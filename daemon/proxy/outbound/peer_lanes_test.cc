@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// daemon/proxy/outbound/peer_lanes_test.cc: tests which ends of a lane are failures.
+// daemon/proxy/outbound/peer_lanes_test.cc: tests which ends of an RDMA lane count as failures.
 //
-// The test also has the peer, with a fabric of its own, so that its lanes can vanish as they do
-// when its process ends.
+// The test also plays the peer, with a fabric of its own, and can destroy the peer's lanes as the
+// end of the peer's process would.
 #include "daemon/proxy/outbound/peer_lanes.h"
 
 #include <gmock/gmock.h>
@@ -37,7 +37,7 @@ struct QuietSession final : engine::SessionEvents {
   void on_session_down(engine::Session&, const std::string&) override {}
 };
 
-// The far side, which accepts every lane and answers nothing.
+// The peer's side, which accepts every lane and sends no messages.
 struct FarLanes final : engine::LaneSetEvents {
   Result<engine::LaneShape> on_lane_wanted(const engine::LaneWish& wish) override {
     return wish.back;

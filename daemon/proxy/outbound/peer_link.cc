@@ -34,7 +34,7 @@ void PeerLink::change_to(State next) {
 
 uint32_t PeerLink::open_stream(ClientConnection& connection) {
   DCHECK(link_.takes_calls());
-  for (;;) {  // a stream that still exists may have the number, once the numbers start again
+  for (;;) {  // after 2^32 streams the numbers start again, and an old stream can have the number
     const uint32_t stream = link_.next_stream();
     if (streams_.emplace(stream, &connection).second) return stream;
   }
@@ -46,7 +46,7 @@ void PeerLink::end_stream(uint32_t stream, uint32_t lane, engine::FrameKind last
   if (lane != 0) last_frames_.push_back({stream, lane, number});
 }
 
-// The connections are copied, because one that is called may close, and then leaves the map.
+// Returns a copy, because a connection that the caller calls can close and then leaves `streams_`.
 std::vector<ClientConnection*> PeerLink::connections() const {
   std::vector<ClientConnection*> all;
   for (const auto& [id, connection] : streams_) all.push_back(connection);
@@ -149,7 +149,7 @@ bool PeerLink::has_clients(const std::vector<size_t>& endpoints) const {
   });
 }
 
-// Ends the streams on the lane at both sides: the frames on their way may or may not have arrived.
+// Ends the streams on the lane at both sides, because frames that were on their way can be lost.
 void PeerLink::on_lane_lost(uint32_t lane, const std::string& reason) {
   stirred_ = true;
   std::vector<std::pair<uint32_t, ClientConnection*>> lost;

@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// daemon/proxy/outbound/peer_link.h: a worker's link to one peer, the RDMA lanes beside it, and the
-// client connections that have a stream there. It handles the events of its link and its lanes.
+// daemon/proxy/outbound/peer_link.h: a worker's link to one peer, with the link's RDMA lanes and
+// the client connections that have a stream on the link.
 //
 //   kCurrent ──▶ kLeaving ──▶ kAgreed
 //       └────────────────────────▲
-// kCurrent ends when the peer announces by kGoAway that it shuts down. This side answers with a
-// kGoAway, which leads to kAgreed: at once if it has no RDMA lanes, otherwise when everything on
-// them has arrived (kLeaving). In kLeaving and kAgreed a new PeerLink to the same peer exists
-// beside the old one, and gets all new streams. The old PeerLink carries only the streams that it
-// has, and the worker deletes it when its link ends.
+// kCurrent    The link carries old and new streams. The state ends when the peer announces by a
+//             kGoAway frame that it shuts down.
+// kLeaving    This side waits until all frames on the RDMA lanes have arrived; without RDMA lanes
+//             this state is skipped.
+// kAgreed     This side has answered with a kGoAway frame.
+// In kLeaving and kAgreed another PeerLink to the same peer exists, which carries all new streams.
+// The worker deletes the old PeerLink when its link ends.
 //
 // Thread   the worker's.
 #pragma once
@@ -32,55 +34,60 @@ class Worker;
 
 class PeerLink final : public engine::LinkEvents, public PeerLanesEvents {
  public:
-  // Makes the link, which does not connect yet. `rdma` is null if this host has no fabric; `seed`
-  // is for the jitter of reconnecting.
+  // Makes a link that does not connect yet. `rdma` is null if this host has no fabric. `seed` is
+  // for the random times between attempts to connect.
   PeerLink(Worker& worker, const PeerConfig& peer, engine::SessionOptions options,
            engine::RdmaHost* rdma, uint32_t seed);
   ~PeerLink() override;
 
   engine::Link& link() { return link_; }
   const engine::Link& link() const { return link_; }
-  // Returns the RDMA lanes of the link's session; null if one side has none.
+  // Returns the RDMA lanes of the link's session. Returns null if the link is down, or if either
+  // daemon has no RDMA.
   PeerLanes* lanes() const { return lanes_.get(); }
-  // Returns the calibration session, which exists while lanes() does.
+  // Returns the calibration session; returns null if lanes() returns null.
   engine::CalibrationSession* costs() const { return costs_.get(); }
   BorrowedRanges& borrowed_ranges() { return borrowed_ranges_; }
 
+  // Returns the lane for a call that wants a lane of kind `key`, from a client of this endpoint.
   PeerLanes::Choice choose(const LaneKey& key, size_t endpoint) {
     return lanes_ ? lanes_->choose(key, endpoint) : PeerLanes::Choice{0, without_lanes_, {}};
   }
 
-  // Begins a stream of `connection` on the link, which takes calls, and returns its number.
+  // Begins a stream for `connection`, and returns the stream's number. Call it only while the link
+  // can carry new calls (Link::takes_calls()).
   uint32_t open_stream(ClientConnection& connection);
-  // Ends a stream with the frame `last`. If the lane fails before it has delivered the frame, the
-  // link itself carries a kReset for the stream.
+  // Ends a stream by sending the frame `last` on the lane with the number `lane`. If this lane
+  // fails before it has delivered the frame, the PeerLink sends a kReset frame for the stream over
+  // the link's TCP connection.
   void end_stream(uint32_t stream, uint32_t lane, engine::FrameKind last);
-  // Passes the stream's frames to nobody any more. Does nothing if the stream has ended already.
+  // Drops later frames of the stream. Does nothing if the stream is unknown.
   void forget_stream(uint32_t stream) { streams_.erase(stream); }
-  // Returns the connections that have a stream here.
+  // Returns the client connections that have a stream on this link.
   std::vector<ClientConnection*> connections() const;
 
   // Sends the frames of this event-loop iteration.
   void flush();
-  // Returns true if events of the link have made connections send since the last call, so that
-  // lanes which were flushed already may have frames.
+  // Returns true if, since the last take_stirred(), an event of a lane has let client connections
+  // send. Lanes of other links, which were flushed before, can then have unsent frames.
   bool take_stirred() { return std::exchange(stirred_, false); }
-  // Returns true if everything that was sent has left this process.
+  // Returns true if the TCP connection has no frame to send, and the peer has taken all frames on
+  // the RDMA lanes. Also returns true while the link is down.
   bool all_sent() const;
 
-  // --- For its lanes ---
+  // Passes a frame from the link or from one of its lanes on to the stream's client connection.
   void on_stream_frame(const engine::FrameHeader& header, engine::Bytes payload) override;
 
  private:
   enum class State : uint8_t {
     kCurrent,
-    kLeaving,  // this side agrees with a kGoAway once everything on the lanes has arrived
+    kLeaving,  // this side answers with a kGoAway once all frames on its RDMA lanes have arrived
     kAgreed,
   };
   struct LastFrame {
     uint32_t stream = 0;
     uint32_t lane = 0;
-    uint64_t number = 0;  // of the frame, for Lane::fate()
+    uint64_t number = 0;  // the frame's number, for Lane::fate()
   };
 
   void on_link_up(engine::Link&) override;
@@ -109,12 +116,13 @@ class PeerLink final : public engine::LinkEvents, public PeerLanesEvents {
   engine::RdmaHost* const rdma_;
   State state_ = State::kCurrent;
   bool stirred_ = false;
-  Fallback without_lanes_;  // the reason if lanes_ is null
+  Fallback without_lanes_;  // why calls use TCP while lanes_ is null
   std::unordered_map<uint32_t, ClientConnection*> streams_;
-  std::vector<LastFrame> last_frames_;  // sent on RDMA lanes, and not known to be delivered
+  // The last frames of ended streams that were sent on RDMA lanes and may not have arrived yet.
+  std::vector<LastFrame> last_frames_;
   BorrowedRanges borrowed_ranges_;
   engine::Link link_;
-  std::unique_ptr<PeerLanes> lanes_;  // destroyed before the session, as `costs_`
+  std::unique_ptr<PeerLanes> lanes_;  // `lanes_` and `costs_` are destroyed before the session
   std::unique_ptr<engine::CalibrationSession> costs_;
 };
 
