@@ -52,11 +52,12 @@ struct IoResult {
 class StreamEvents {
  public:
   virtual ~StreamEvents() = default;
-  // Called if read() would return bytes, the end of the stream or an error. After want_read(true),
-  // the reactor calls this in every iteration in which that is so (level-triggered).
+  // Handles that read() would return bytes, the end of the stream or an error. After
+  // want_read(true), the reactor calls this in every iteration in which that is so
+  // (level-triggered).
   virtual void on_readable() = 0;
-  // Called after want_write(true) if the stream has space again, has connected, or has failed;
-  // after a failure write() returns the error.
+  // Handles that the stream has space again, has connected, or has failed; after a failure write()
+  // returns the error. The reactor calls this only after want_write(true).
   virtual void on_writable() = 0;
 };
 

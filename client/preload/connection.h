@@ -45,9 +45,9 @@ class Connection {
   Connection(int socket, int memory_fd, ring::Memory memory, const Address& peer);
   ~Connection();
 
-  // Behave as recvmsg(2), sendmsg(2) and shutdown(2). `fd` is the program's descriptor; `flags` are
-  // MSG_ values.
+  // Receives as recvmsg(2) does. `fd` is the program's descriptor; `flags` are MSG_ values.
   ssize_t receive(int fd, const Parts& into, int flags);
+  // Sends as sendmsg(2) does.
   ssize_t send(int fd, const Parts& from, int flags);
   int shutdown(int fd, int how);
 

@@ -24,8 +24,9 @@ namespace epoll_watches {
 void note(int fd, int epoll, int operation, const epoll_event* event);
 // Drops the records about `fd`.
 void forget(int fd);
-// Take and release the lock around a fork, so that the child's copy is consistent and unlocked.
+// Takes the lock before a fork, so that the child's copy of the records is consistent.
 void before_fork();
+// Releases the lock after a fork, in the parent and in the child.
 void after_fork();
 // Returns the recorded epolls of `fd` of which the kernel still has the entry: the program can have
 // closed the epoll or the socket in a way that this library did not see. Call this before another

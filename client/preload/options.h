@@ -19,8 +19,9 @@ class Options {
   // Returns true if `level` is the level of TCP, IPv4 or IPv6 options.
   static bool is_one(int level);
 
-  // Behave as setsockopt(2) and getsockopt(2).
+  // Stores an option, as setsockopt(2) does.
   int set(int level, int name, const void* value, socklen_t bytes);
+  // Returns an option, as getsockopt(2) does.
   int get(int level, int name, void* value, socklen_t* bytes);
   // Copies the options that matter to programs from the TCP socket that the ring replaces.
   void take_from(int tcp_socket);

@@ -86,7 +86,8 @@ inline constinit Real<int(int, int)> shutdown{"shutdown"};
 inline constinit Real<int(int)> dup{"dup"};
 inline constinit Real<int(int, int)> dup2{"dup2"};
 inline constinit Real<int(int, int, int)> dup3{"dup3"};
-// fcntl and ioctl have an optional third argument; on Linux it is passed like a required argument.
+// Declares the optional third argument of fcntl and ioctl as a required one: Linux passes both in
+// the same way.
 inline constinit Real<int(int, int, void*)> fcntl{"fcntl"};
 inline constinit Real<int(int, int, void*)> fcntl64{"fcntl64"};
 inline constinit Real<int(int, unsigned long, void*)> ioctl{"ioctl"};

@@ -54,13 +54,13 @@ class Channel {
     pass(bytes);
     release(bytes);
   }
-  // Do the work of consume() in two steps, for a caller that still uses the bytes after pass().
-  // After pass(), readable() does not return the bytes any more. After release(), the other side
-  // can overwrite the bytes.
+  // Removes the first `bytes` bytes from readable(), but keeps them from being overwritten until
+  // release(). For a caller that still uses the bytes; consume() is pass() and release().
   void pass(size_t bytes) {
     read_ += bytes;
     assert(read_ - consumed_ <= memory_->ring_bytes());
   }
+  // Allows the other side to overwrite `bytes` bytes that pass() has removed.
   void release(size_t bytes);
   // Returns true if the other side has ended its writes or is gone, and this side has consumed all
   // bytes.
@@ -99,9 +99,10 @@ class Channel {
   uint32_t armed() const { return mine().waits.load(std::memory_order_relaxed); }
   // Records that the other side is gone. For a caller that has seen the end of the socket itself.
   void lose() { gone_ = true; }
-  // Load this side's own counters for reading, or for writing, from shared memory. Needed if
-  // another process has used the same side of the channel, after a fork or an exec.
+  // Loads this side's own counter for reading from shared memory. Needed if another process has
+  // used the same side of the channel, after a fork or an exec.
   void resync_reads();
+  // Loads this side's own counter and end for writing from shared memory, for the same reason.
   void resync_writes();
   // Replaces the socket by another descriptor of the same connection, and takes ownership of it.
   void use(int socket) { socket_ = socket; }
