@@ -81,7 +81,7 @@ std::optional<std::string> look_up(const YamlValue& value, std::string_view what
 std::optional<Address> read_address(const YamlValue& value, std::string_view what);
 // Reads one identity rule (config/identity.h).
 std::optional<std::string> read_identity_rule(const YamlValue& value, std::string_view what);
-// Reads a list of at least one identity rule, or a single rule without a list.
+// Reads a list of at least one identity rule.
 std::vector<std::string> read_identity_rules(const YamlValue& value, std::string_view what);
 // Reads a size with a unit: 128KiB, 1GiB.
 std::optional<uint64_t> read_bytes(const YamlValue& value, std::string_view what, uint64_t min,

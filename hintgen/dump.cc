@@ -30,7 +30,7 @@ std::string json_string(std::string_view value) {
   return text + "\"";
 }
 
-// Returns {"a": 1, …}. The values must already be JSON.
+// Returns a JSON object such as {"a": 1, …}. Each value in `members` must already be JSON text.
 std::string object(const std::vector<std::pair<std::string_view, std::string>>& members) {
   std::string text;
   for (const auto& [name, value] : members) {
