@@ -2,9 +2,9 @@
 // base/accept_pause.h: how long a listener pauses after accept(2) failed because the process or the
 // kernel lacks descriptors or memory.
 //
-// In that case the connection stays in the backlog and the listening socket stays readable, so a
-// thread that kept watching the socket would spin. Instead, the listener stops watching its socket
-// for kAcceptPause and then tries again.
+// After such a failure the connection stays in the backlog and the listening socket stays readable,
+// so a thread that waits for the socket to be readable would spin. Instead, the listener ignores
+// its socket for kAcceptPause and then tries again.
 #pragma once
 
 #include <cerrno>
@@ -14,7 +14,8 @@ namespace hat {
 
 inline constexpr std::chrono::milliseconds kAcceptPause{100};
 
-// Returns true if `error`, the errno of a failed accept4(), leaves the connection in the backlog.
+// Returns true if, after accept4() has failed with errno `error`, the connection is still in the
+// backlog, so that the listener must pause.
 inline bool accept_must_pause(int error) {
   return error == EMFILE || error == ENFILE || error == ENOBUFS || error == ENOMEM;
 }

@@ -18,13 +18,13 @@ struct Address {
   enum class Kind : uint8_t {
     kTcp,
     kUnix,
-    kShm,  // rings in shared memory, which a unix socket at `path` hands over (docs/shm.md)
+    kShm,  // rings in shared memory, set up over a unix socket at `path` (docs/shm.md)
   };
 
   Kind kind = Kind::kTcp;
-  std::string host;   // kTcp: a numeric address without brackets, or a name
-  uint16_t port = 0;  // kTcp; 0: the kernel chooses a port when listening
-  std::string path;   // kUnix, kShm: absolute, at most 107 bytes (sun_path)
+  std::string host;   // for kTcp: an IP address without brackets, or a host name
+  uint16_t port = 0;  // for kTcp; if a listener has port 0, the kernel chooses its port
+  std::string path;   // for kUnix and kShm: absolute, at most 107 bytes (sun_path)
 
   // Returns true if the address is a path in the file system, and not a host and a port.
   bool is_path() const;
@@ -34,10 +34,10 @@ struct Address {
   friend bool operator==(const Address&, const Address&) = default;
 };
 
-// Parses an address. The error names the text, the problem with the text, and the accepted forms.
+// Parses an address. An error names the text, the problem with the text, and the accepted forms.
 Result<Address> parse_address(std::string_view text);
 
-// Returns the spelling that parse_address() reads.
+// Returns `address` as text, in the form that parse_address() accepts.
 std::string to_string(const Address& address);
 
 }  // namespace hat

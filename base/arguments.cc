@@ -12,7 +12,7 @@
 namespace hat {
 namespace {
 
-constexpr const char* kWords = "words";  // CLI11's name of the words, which no user sees
+constexpr const char* kWords = "words";  // the name for the words in CLI11; no message shows it
 constexpr int kWordsOfEveryLine = 1 << 28;
 
 std::string name_of(const CLI::Option& option) {
@@ -28,8 +28,8 @@ std::string joined(const std::vector<std::string>& names) {
   return text;
 }
 
-// Returns `--name=` as two arguments, of which the second is empty. CLI11 would take the argument
-// after `--name=` for its value.
+// Replaces each argument `--name=` by `--name` and an empty argument. Otherwise CLI11 would use the
+// argument after `--name=` as the option's value.
 std::vector<std::string> with_empty_values(const std::vector<std::string>& arguments) {
   std::vector<std::string> all;
   bool options_end = false;
@@ -45,18 +45,20 @@ std::vector<std::string> with_empty_values(const std::vector<std::string>& argum
 
 }  // namespace
 
-// CLI11 splits the command line. It keeps the values as they are, and this code reads them: a
-// reader can then see each value of a repeated option, and CLI11 gives no meaning to brackets.
+// One option. CLI11 only splits the command line into options and texts; our readers convert the
+// texts. Therefore a reader sees each value of a repeated option, and brackets in a value have no
+// special meaning, which CLI11 would give them.
 struct Arguments::Option {
   const CLI::Option* option;
-  Read read;                    // for an option with a value
-  std::function<void()> given;  // for a flag
+  Read read;                    // set only for an option with a value
+  std::function<void()> given;  // set only for a flag
 };
 
 Arguments::Arguments(std::string program)
     : program_(std::move(program)), own_(std::make_unique<CLI::App>()), app_(*own_) {
   app_.set_help_flag();
-  app_.allow_extras();  // refuse_unknown() reports them, with the option that was probably meant
+  // CLI11 must ignore unknown arguments: refuse_unknown() reports them, and suggests an option.
+  app_.allow_extras();
   app_.require_subcommand(0, 1);
   flag("-h,--help", help_);
   flag("--version", version_);
@@ -89,8 +91,9 @@ void Arguments::words(std::string expected, size_t min, size_t max,
   words_min_ = min;
   words_max_ = max;
   words_ = &into;
-  // CLI11 takes no word after the minimum, unless it may split a word in brackets. So the minimum
-  // is beyond every command line, and read_words() checks the number.
+  // CLI11 accepts more words than the minimum only with a setting that also splits words in
+  // brackets. So the minimum for CLI11 is larger than any command line, and read_words() checks
+  // the number of words.
   app_.add_option(kWords)
       ->expected(kWordsOfEveryLine)
       ->allow_extra_args(false)
@@ -99,7 +102,7 @@ void Arguments::words(std::string expected, size_t min, size_t max,
 
 Arguments& Arguments::command(const std::string& name) {
   CLI::App* app = app_.add_subcommand(name);
-  app->fallthrough();  // so that the program's options may stand after the command
+  app->fallthrough();  // accepts the program's options also after the command
   commands_.emplace_back(new Arguments(program_ + " " + name, *app));
   return *commands_.back();
 }
@@ -115,7 +118,7 @@ std::vector<std::string> Arguments::option_names() const {
 
 Result<Action> Arguments::parse(const std::vector<std::string>& arguments) {
   std::vector<std::string> all = with_empty_values(arguments);
-  std::ranges::reverse(all);  // as CLI11 wants them
+  std::ranges::reverse(all);  // CLI11 requires the arguments in reverse order
   try {
     app_.parse(std::move(all));
   } catch (const CLI::ArgumentMismatch&) {  // thrown if the last argument lacks its value

@@ -10,7 +10,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using Lines = std::vector<std::string>;
 
-// A program `store` with options of its own and the commands `get` and `load`.
+// The command line of a program `store`, which has two options and the commands `get` and `load`.
 struct Store {
   Store() {
     arguments.option("-c,--config", read_text(config));

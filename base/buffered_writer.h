@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// base/buffered_writer.h: writes bytes to a stream, and keeps those for which the stream has no
-// space until it has.
+// base/buffered_writer.h: writes bytes to a ByteStream, and keeps the bytes that the stream does
+// not accept until the stream has space.
 //
-//   write(), or append() and flush()     the stream accepts some bytes, and the rest waits here
-//   on_writable() of the stream's user   calls on_writable() here, which writes bytes that wait
+//   write(), or append() and flush()   write bytes; the writer keeps those that are not accepted
+//   on_writable()                      writes the kept bytes. The stream's StreamEvents must call
+//                                      this function from their own on_writable()
 //
-// The writer requests the stream's on_writable() while bytes wait. It never calls its owner: each
-// function returns how many bytes the stream has accepted, and the error if the stream has failed.
-// After an error the owner calls discard(), or ends the stream.
+// While the writer keeps bytes, it requests the stream's on_writable(). Each function returns how
+// many bytes the stream has accepted, and the error if the stream has failed. After an error, the
+// owner of the writer must call discard() or destroy the stream.
 //
-// Bounds   none of its own: the owner stops adding bytes when size() is too large for it.
-// Memory   that of a ByteQueue.
-// Thread   none of its own.
+// Bounds   none: the owner must stop adding bytes when size() reaches the owner's limit.
+// Memory   as for a ByteQueue (base/byte_queue.h).
+// Thread   the stream's thread.
 #pragma once
 
 #include <sys/uio.h>
@@ -32,21 +33,22 @@ class BufferedWriter {
  public:
   using Bytes = std::span<const std::byte>;
   struct Written {
-    size_t bytes = 0;  // that the stream has accepted
+    size_t bytes = 0;  // the number of bytes that the stream has accepted
     int error = 0;     // an errno value if the stream has failed, else 0
   };
 
   explicit BufferedWriter(size_t keep_bytes = ByteQueue::kKeepBytes) : waiting_(keep_bytes) {}
 
   bool empty() const { return waiting_.empty(); }
-  size_t size() const { return waiting_.size(); }  // the bytes that wait
+  size_t size() const { return waiting_.size(); }  // the number of bytes that wait
 
-  // Adds bytes without writing them; the next flush() does that.
+  // Adds `bytes` to the bytes that wait, without writing them. The next flush() writes them.
   void append(Bytes bytes) { waiting_.append(bytes); }
 
-  // Writes `first` and then `second` after the bytes that wait. If nothing waits, the stream gets
-  // them without a copy. The bytes that the stream does not accept wait. After an error they wait,
-  // too, and on_writable() follows, which returns the error again.
+  // Writes `first` and then `second`, after the bytes that already wait. If no bytes wait, the
+  // stream reads `first` and `second` without a copy. The writer keeps a copy of the bytes that the
+  // stream does not accept. After an error the writer also keeps these bytes, and on_writable()
+  // will return the same error again.
   Written write(ByteStream& stream, Bytes first, Bytes second = {}) {
     Written written;
     if (empty() && !blocked_ && !(first.empty() && second.empty())) {
@@ -61,16 +63,16 @@ class BufferedWriter {
     return written;
   }
 
-  // Requests on_writable() although nothing may wait, and offers the stream nothing before that.
-  // Call it for a stream that is connecting.
+  // Requests the stream's on_writable(), even if no bytes wait, and writes nothing until then. Call
+  // this for a stream that is still connecting.
   void await_writable(ByteStream& stream) { block(stream, true); }
 
-  // Writes the bytes that wait, unless on_writable() is awaited.
+  // Writes the bytes that wait. Does nothing if the stream's on_writable() is still to come.
   Written flush(ByteStream& stream) { return blocked_ ? Written() : write_waiting(stream); }
-  // Writes the bytes that wait. Call it from the stream's on_writable().
+  // Writes the bytes that wait. Call this from the stream's on_writable().
   Written on_writable(ByteStream& stream) { return write_waiting(stream); }
 
-  // Drops the bytes that wait, and awaits on_writable() no more.
+  // Drops the bytes that wait, and cancels the request for the stream's on_writable().
   void discard(ByteStream& stream) {
     waiting_.clear();
     block(stream, false);
@@ -114,7 +116,7 @@ class BufferedWriter {
   }
 
   ByteQueue waiting_;
-  bool blocked_ = false;  // on_writable() is awaited
+  bool blocked_ = false;  // true while the stream's on_writable() is requested
 };
 
 }  // namespace hat

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // base/byte_queue.h: a queue of bytes that wait until a stream has space for them.
 //
-// Memory   at most a few times the queued bytes, plus four times `keep_bytes`, however many bytes
-//          pass through; at most `keep_bytes` while the queue is empty.
+// Memory   at most a few times size(), plus four times `keep_bytes`; the number of bytes that have
+//          passed through the queue does not matter. An empty queue uses at most `keep_bytes`.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,7 @@ class ByteQueue {
  public:
   static constexpr size_t kKeepBytes = 16 * 1024;
 
-  // Makes a queue that keeps at most `keep_bytes` of memory while it is empty.
+  // Creates a queue that keeps at most `keep_bytes` bytes of memory while the queue is empty.
   ByteQueue() = default;
   explicit ByteQueue(size_t keep_bytes) : keep_bytes_(keep_bytes) {}
 
@@ -38,16 +38,16 @@ class ByteQueue {
   }
   void clear() {
     begin_ = 0;
-    // Frees the memory that a burst needed: thousands of idle connections must not each keep a
-    // window.
+    // Frees the memory that a burst of data needed, because there can be thousands of idle
+    // connections, each with an empty queue.
     if (bytes_.capacity() > keep_bytes_) std::vector<std::byte>().swap(bytes_);
     bytes_.clear();
   }
 
  private:
-  // Reuses or frees the memory of consumed bytes, because a queue that is never empty would
-  // otherwise keep all bytes that ever passed through it. Moves at most as many bytes as were
-  // consumed since the last move.
+  // Reuses or frees the memory of consumed bytes: otherwise a queue that is never empty would keep
+  // all bytes that ever passed through it. The function moves at most as many bytes as were
+  // consumed since the last move. `more` is the number of bytes that the caller adds next.
   void give_back_front(size_t more) {
     if (bytes_.capacity() <= 2 * (size() + more) + 2 * keep_bytes_) {
       bytes_.erase(bytes_.begin(), bytes_.begin() + static_cast<std::ptrdiff_t>(begin_));

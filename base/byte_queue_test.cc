@@ -44,7 +44,7 @@ TEST(ByteQueue, DoesAsAStringDoes) {
   }
 }
 
-// The reader never catches up completely, so the queue is never empty.
+// The test consumes slightly fewer bytes than it appends, so the queue is never empty.
 TEST(ByteQueue, TakesNoMoreMemoryWithWhatHasGoneThrough) {
   const std::vector<std::byte> piece(10'000);
   ByteQueue queue;
@@ -54,7 +54,7 @@ TEST(ByteQueue, TakesNoMoreMemoryWithWhatHasGoneThrough) {
     queue.consume(piece.size());
     ASSERT_LE(queue.memory_bytes(), 100'000u);
   }
-  for (int i = 0; i < 1000; ++i) queue.append(piece);  // the reader falls behind
+  for (int i = 0; i < 1000; ++i) queue.append(piece);  // a burst: no bytes are consumed
   EXPECT_GE(queue.memory_bytes(), 1000 * piece.size());
   for (int i = 0; i < 1000; ++i) {
     queue.consume(piece.size() + 1);

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// base/check.h: assertions of what the code itself guarantees. Bytes from a socket, a ring, a peer
-// or a file are never asserted: they are checked, and bad input is an ordinary error.
+// base/check.h: assertions about what the code itself guarantees. Do not assert anything about
+// input (bytes from a socket, a ring, a peer or a file): bad input is an ordinary error.
 //
-//   CHECK(condition) << details;   in every build; for conditions that are off the path of a call
-//   DCHECK(condition) << details;  in every preset but `optimized`, which is packaged and measured
-//   reactor.assert_in_loop();      that this is the thread that runs the event loop
+//   CHECK(condition) << details;   active in every build; use it in code off the path of a call
+//   DCHECK(condition) << details;  active in all builds except those of the CMake preset
+//                                  `optimized`, which makes the packages and the benchmarks
+//   reactor.assert_in_loop();      asserts that the calling thread runs the event loop
 //
-// A condition that does not hold ends the process with its text, `details` and a backtrace.
-// CHECK and DCHECK (and CHECK_EQ, DCHECK_LE, …) are glog's; NDEBUG turns DCHECK off.
+// If the condition is false, the process logs the condition, `details` and a backtrace, and aborts.
+// CHECK and DCHECK (and CHECK_EQ, DCHECK_LE, …) come from glog; NDEBUG turns DCHECK off.
 #pragma once
 
 #include <glog/logging.h>
@@ -17,8 +18,8 @@
 
 namespace hat {
 
-// Whether AddressSanitizer watches this build. It cannot see that memory is used after its end if
-// the memory was kept for reuse instead of deleted.
+// True if this build uses AddressSanitizer. AddressSanitizer finds a use after free only if the
+// memory is really freed, so code that would keep objects for reuse deletes them in such a build.
 #if defined(__has_feature)
 inline constexpr bool kAddressSanitizer = __has_feature(address_sanitizer);
 #elif defined(__SANITIZE_ADDRESS__)
@@ -27,8 +28,9 @@ inline constexpr bool kAddressSanitizer = true;
 inline constexpr bool kAddressSanitizer = false;
 #endif
 
-// The thread that runs an event loop. While no thread does, as during set-up, at the end and in
-// tests that drive the loop by hand, any thread may use what belongs to the loop.
+// Remembers which thread runs an event loop. While no thread runs the loop (during set-up, after
+// the loop has ended, in tests that call the iterations one by one), any thread may use the objects
+// that belong to the loop.
 class LoopThread {
  public:
   void enter() {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// base/check_test.cc: a planted violation of each kind of assertion ends the process.
+// base/check_test.cc: tests that each kind of assertion ends the process if its condition is false.
 #include "base/check.h"
 
 #include <gtest/gtest.h>
@@ -29,7 +29,7 @@ TEST(CheckDeathTest, DchecksAreOnInTheBuildsThatAreTested) {
 
 TEST(CheckDeathTest, KnowsTheThreadOfALoop) {
   LoopThread loop;
-  enter_from_another_thread(loop);  // no thread runs it yet
+  enter_from_another_thread(loop);  // allowed, because no thread runs the loop yet
   loop.enter();
   loop.assert_in_loop();
   EXPECT_DEATH(loop.enter(), "another thread runs this event loop");

@@ -30,7 +30,8 @@ class Descriptor {
   int fd_;
 };
 
-// Returns duplicates of all descriptors, or none if one of them cannot be duplicated (EMFILE).
+// Returns a duplicate of each descriptor. Returns an empty vector if any of the descriptors cannot
+// be duplicated (EMFILE).
 inline std::vector<Descriptor> duplicates_of(std::span<const int> descriptors) {
   std::vector<Descriptor> duplicates;
   for (const int one : descriptors) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// base/fifo.h: a queue that keeps its memory: once the queue has grown to the needed size, pushing
-// and popping do not allocate.
+// base/fifo.h: a queue that never frees its memory: once the queue has grown to the needed size,
+// push_back() and pop_front() do not allocate.
 #pragma once
 
 #include <cstddef>
@@ -22,7 +22,8 @@ class Fifo {
   const T& operator[](size_t i) const { return slots_[(begin_ + i) & (slots_.size() - 1)]; }
 
   T& push_back(T value) { return extend() = std::move(value); }
-  // Appends an element that keeps the value that its slot last held, and returns the element.
+  // Appends an element without setting its value, and returns the element. The element has the
+  // value of an earlier element that used the same memory.
   T& extend() {
     if (size_ == slots_.size()) grow();
     ++size_;
@@ -36,7 +37,7 @@ class Fifo {
   void clear() { begin_ = size_ = 0; }
 
  private:
-  void grow() {  // the capacity is a power of two, so a mask wraps an index
+  void grow() {  // keeps the capacity a power of two, so that a bit mask can wrap an index
     std::vector<T> bigger(slots_.empty() ? 8 : slots_.size() * 2);
     for (size_t i = 0; i < size_; ++i) bigger[i] = std::move((*this)[i]);
     slots_ = std::move(bigger);

@@ -2,11 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """base/free_ports.py [COUNT]: prints free TCP ports of 127.0.0.1, for programs that start later.
 
-If a test took a port that the kernel chose, and closed it, another process could get the port before the
-program binds it: the kernel may give the port to the next connection. The ports here are therefore outside
-the kernel's range. The module claims each port for as long as its process runs, by an abstract unix socket
-with the port's number. The command cannot keep its claims after it ends, so its ports come from a part of
-the range from which the module never claims ports.
+A test could bind port 0 to get a free port from the kernel, and close the socket. But the kernel could then
+give the same port to another connection before the test's program binds the port. Therefore the ports here
+are outside the range from which the kernel chooses.
+
+The module claims each port until its process ends: it binds an abstract unix socket whose name contains the
+port number. The command ends at once and loses its claims, so it uses a range of its own (COMMANDS), from
+which the module never claims ports.
 """
 
 import pathlib
@@ -19,13 +21,13 @@ COMMANDS = range(30_000, 32_768)
 
 
 def _kernels_own():
-    """Returns the range of ports that the kernel gives to connections."""
+    """Returns the range of ports from which the kernel chooses ports for connections."""
     first, last = pathlib.Path("/proc/sys/net/ipv4/ip_local_port_range").read_text(encoding="ascii").split()
     return range(int(first), int(last) + 1)
 
 
 def _claim(port):
-    """Claims a port for this process; returns False if another process has claimed or bound it."""
+    """Claims a port for this process. Returns False if another process has claimed or bound the port."""
     with socket.socket(socket.AF_UNIX) as claim, socket.socket() as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
@@ -38,7 +40,7 @@ def _claim(port):
 
 
 def free_ports(count, among=CLAIMED):
-    """Returns `count` free ports; two calls never return the same port, in this process or in two that run together."""
+    """Returns `count` free ports. Two calls never return the same port, even in two processes that run together."""
     kernels_own = _kernels_own()
     ports = []
     for port in random.sample(among, len(among)):

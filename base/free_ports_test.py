@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""base/free_ports_test.py: tests that processes that run at the same time get different ports."""
+"""base/free_ports_test.py: tests that processes that run at the same time get different free ports."""
 
 import pathlib
 import socket

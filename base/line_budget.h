@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// base/line_budget.h: bounds the log lines that a peer can cause.
+// base/line_budget.h: limits how many log lines per second a peer can cause.
 //
-// Thread   none of its own; the caller's clock.
+// Thread   not thread-safe. The caller passes the time.
 #pragma once
 
 #include <chrono>
@@ -13,12 +13,13 @@ namespace hat {
 
 class LineBudget {
  public:
-  // Lines in each period. The count starts anew with the first line after a period has ended.
+  // At most kLines lines are written in each period of kPeriod. The first line after the end of a
+  // period starts the next period.
   static constexpr uint32_t kLines = 20;
   static constexpr std::chrono::seconds kPeriod{1};
 
-  // Returns nothing if the line must be left out, and otherwise how many lines were left out since
-  // the last one that was written.
+  // Requests to write one line at time `now`. Returns std::nullopt if the caller must leave the
+  // line out. Otherwise returns how many lines were left out since the last written line.
   template <class TimePoint>
   std::optional<uint64_t> take(TimePoint now) {
     const auto time = now.time_since_epoch();

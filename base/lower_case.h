@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// base/lower_case.h: converts ASCII letters to lower case, independent of the locale.
+// base/lower_case.h: converts ASCII letters to lower case, whatever the locale is.
 #pragma once
 
 #include <algorithm>

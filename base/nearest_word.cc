@@ -9,9 +9,9 @@
 namespace hat {
 namespace {
 
-// Returns the Levenshtein distance: the number of single letters inserted, deleted or changed. A
-// swap of two adjacent letters also counts as one. Upper and lower case are equal: BUSY is a way to
-// write busy.
+// Returns the edit distance of `a` and `b`: how many letters must be inserted, deleted or changed
+// to make `b` from `a`. A swap of two adjacent letters counts as one change. Upper case and lower
+// case count as equal.
 size_t distance(std::string_view a, std::string_view b) {
   const auto same = [&](size_t i, size_t j) { return lower_case(a[i]) == lower_case(b[j]); };
   std::vector<std::vector<size_t>> table(a.size() + 1, std::vector<size_t>(b.size() + 1));
@@ -36,7 +36,8 @@ constexpr size_t kWordBytesMax = 64;  // a longer word is not a misspelling of a
 std::string_view nearest_word(std::string_view found, const std::vector<std::string_view>& known) {
   if (found.empty() || found.size() > kWordBytesMax) return {};
   std::string_view nearest;
-  size_t nearest_distance = std::max<size_t>(1, found.size() / 3) + 1;  // a third may differ
+  // At most a third of the letters can differ (in a short word: one letter).
+  size_t nearest_distance = std::max<size_t>(1, found.size() / 3) + 1;
   for (const std::string_view word : known) {
     const size_t d = distance(found, word);
     if (d >= nearest_distance) continue;

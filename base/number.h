@@ -8,8 +8,9 @@
 
 namespace hat {
 
-// Returns std::nullopt if `text` contains anything else (a space, a plus sign, a unit) or if T
-// cannot hold the number. `base` is for integers and defaults to 10.
+// Returns the number that `text` consists of. Returns std::nullopt if `text` contains anything else
+// (a space, a plus sign, a unit) or if T cannot hold the number. `base` is the base of an integer;
+// the default is 10.
 template <class T, class... Base>
 std::optional<T> parse_number(std::string_view text, Base... base) {
   T value{};

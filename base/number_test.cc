@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// base/number_test.cc: which texts parse_number() accepts, and which it rejects.
+// base/number_test.cc: tests which texts parse_number() accepts and which it rejects.
 #include "base/number.h"
 
 #include <gtest/gtest.h>

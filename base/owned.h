@@ -3,7 +3,8 @@
 //
 //   Owned<event_base, event_base_free> base{event_base_new()};
 //
-// Declare members in the order of their creation: C++ destroys members in reverse order.
+// A class with several such members must declare them in the order in which the handles are
+// created, because C++ destroys members in the reverse order.
 #pragma once
 
 #include <memory>

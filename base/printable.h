@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// base/printable.h: makes text from outside safe for a log, a terminal or a page: the result cannot
-// forge a line or control a terminal.
+// base/printable.h: makes text from untrusted input safe for a log, a terminal or a web page: the
+// result cannot begin a new line and cannot control a terminal.
 #pragma once
 
 #include <algorithm>
@@ -12,8 +12,8 @@
 
 namespace hat {
 
-// Returns the length in bytes of the character at the beginning of `text` if it may be shown, else
-// 0. Control characters may not be shown, except a tab.
+// Returns the length in bytes of the first character of `text` if the character is printable, else
+// 0. Control characters are not printable, except a tab.
 inline size_t printable_bytes(std::string_view text) {
   const auto byte = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
   const size_t count = utf8_character_bytes(text);
@@ -21,8 +21,8 @@ inline size_t printable_bytes(std::string_view text) {
   return count == 2 && byte(0) == 0xc2 && byte(1) < 0xa0 ? 0 : count;
 }
 
-// Returns `text` with a question mark for each byte that is not part of a character that may be
-// shown. The result has at most `bytes_max` bytes and ends with a whole character.
+// Returns `text` with a question mark in place of each byte that does not belong to a printable
+// character. The result has at most `bytes_max` bytes and ends with a whole character.
 inline std::string printable(std::string_view text, size_t bytes_max = std::string::npos) {
   std::string shown;
   while (!text.empty()) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// base/printable_test.cc: text from outside cannot forge lines or control the reader's terminal.
+// base/printable_test.cc: tests that printable() removes what begins a new line or controls a
+// terminal.
 #include "base/printable.h"
 
 #include <gtest/gtest.h>

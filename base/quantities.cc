@@ -9,8 +9,8 @@
 namespace hat {
 namespace {
 
-// Returns the value with at most three significant digits, or with all digits before the decimal
-// point if there are more. Zeros at the end of the fraction are omitted.
+// Returns the value as text with at most three significant digits, but always with all digits
+// before the decimal point. Zeros at the end of the fraction are omitted.
 std::string three_digits(double value) {
   const int decimals = value >= 99.95 ? 0 : value >= 9.995 ? 1 : 2;
   std::array<char, 32> text{};
@@ -26,7 +26,7 @@ std::string three_digits(double value) {
 template <size_t Count>
 std::string scaled(double value, double step, const std::array<std::string_view, Count>& units) {
   size_t unit = 0;
-  // Uses the next unit if rounding would show `step` of this one, such as 1000 µs.
+  // Changes to the next unit also if rounding would show `step` of this unit, such as 1000 µs.
   while (unit + 1 < Count && value >= step - 0.5) {
     value /= step;
     ++unit;

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // base/reactor.h: a worker's interface to its event loop: non-blocking sockets, timers, a clock.
 //
-// A reactor and all objects that it creates belong to one thread. The daemon's reactor uses
-// libevent over the kernel's sockets (daemon/reactor/libevent_reactor.h). The simulation's reactor
-// is a network and a clock generated from a seed (tests/sim/sim_reactor.h). Therefore no code above
-// this header may ask the kernel about a socket or about the time.
+// A reactor and all objects that it creates belong to one thread. There are two reactors: the
+// daemon's reactor uses libevent and the kernel's sockets (daemon/reactor/libevent_reactor.h); the
+// simulation's reactor has a network and a clock generated from a random seed
+// (tests/sim/sim_reactor.h). Therefore code that uses a reactor must not ask the kernel about a
+// socket or about the time.
 //
-// An event-loop iteration: the reactor waits, reads the clock once, calls every object that has an
-// event, and then calls every IterationEvents once, so that work that is cheaper in batches is done
-// in batches. The reactor also calls every IterationEvents before the first wait: work that was
-// queued during set-up must not wait for an event.
+// In an iteration of the event loop, the reactor waits, reads the clock once, calls every object
+// that has an event, and then calls every IterationEvents once, for work that is cheaper in
+// batches. The reactor also calls every IterationEvents before the first wait, because work that
+// was queued during set-up must not wait for an event.
 #pragma once
 
 #include <sys/uio.h>
@@ -38,7 +39,7 @@ using TimePoint = std::chrono::time_point<std::chrono::steady_clock, Duration>;
 struct IoResult {
   enum class Kind : uint8_t {
     kOk,
-    kWouldBlock,  // no bytes were transferred; the matching event follows when they can be
+    kWouldBlock,  // no bytes were transferred; an event follows when bytes can be transferred
     kEnd,         // read: the other side will send no more (half-close)
     kError,       // the stream is dead; `error` says why
   };
@@ -47,15 +48,16 @@ struct IoResult {
   int error = 0;  // an errno value, for kError
 };
 
-// Called by a ByteStream. Either call may destroy the stream that made it.
+// The callbacks of a ByteStream. A callback can destroy the stream that calls it.
 class StreamEvents {
  public:
   virtual ~StreamEvents() = default;
-  // There are bytes, the end of the stream, or an error; read() returns which. Called in every
-  // iteration while this is so and want_read(true) is set (level-triggered).
+  // Handles that read() would return bytes, the end of the stream or an error. After
+  // want_read(true), the reactor calls this in every iteration in which that is so
+  // (level-triggered).
   virtual void on_readable() = 0;
-  // After want_write(true): there is space again, connecting has finished, or there is an error
-  // that write() will return.
+  // Handles that the stream has space again, has connected, or has failed; after a failure write()
+  // returns the error. The reactor calls this only after want_write(true).
   virtual void on_writable() = 0;
 };
 
@@ -71,75 +73,77 @@ class ByteStream {
   // Writes the buffers in order; may accept fewer bytes than offered. Returns kWouldBlock while the
   // stream is still connecting.
   virtual IoResult write(std::span<const iovec> from) = 0;
-  // Returns true if none of the bytes that write() accepted waits in this process for space.
+  // Returns false if some of the bytes that write() accepted still wait in this process for space.
   virtual bool all_sent() const { return true; }
-  // Half-closes the connection: the other side reads the end after the bytes written so far.
-  // Reading remains possible.
+  // Ends the stream in the direction of writing (half-close): the other side reads the end after
+  // the bytes written so far. read() still works.
   virtual void shutdown_write() = 0;
-  // Set which events the stream delivers. A new stream delivers neither.
+  // Turns on_readable() and on_writable() on or off. A new stream calls neither.
   virtual void want_read(bool wanted) = 0;
   virtual void want_write(bool wanted) = 0;
   // Requests one more on_readable() in a later iteration, whether or not bytes have arrived. A
-  // reader that keeps some of the bytes it has read uses this to let other streams proceed in
-  // between. want_read(false) cancels the request.
+  // reader uses this if it has read bytes that it will handle later, so that other streams get
+  // their turn first. want_read(false) cancels the request.
   virtual void read_again() = 0;
   // Sends the acknowledgement of received bytes now; does nothing on streams without delayed
-  // acknowledgements. Call this when a part of a message was read and the rest may wait for the
-  // acknowledgement of that part: a sender with Nagle's algorithm holds the rest back, while the
-  // receiver delays the acknowledgement (40 ms on Linux).
+  // acknowledgements. Call this when only a part of a message was read: a sender with Nagle's
+  // algorithm holds the rest of the message back until the part is acknowledged, and the kernel
+  // would delay the acknowledgement by 40 ms (Linux).
   virtual void acknowledge_now() {}
-  // Makes the destructor send RST instead of FIN, if the other side must not mistake the close for
-  // an orderly end.
+  // Makes the destructor send RST instead of FIN. Call this if the other side must not mistake the
+  // close for an orderly end of the stream.
   virtual void abort_on_close() = 0;
 
   // Returns a description of an error that read() or write() returned.
   virtual std::string error_text(int error) const { return std::strerror(error); }
   // Returns the identities that the other side has proved: the names in its certificate
-  // (config/identity.h). Returns none if the other side proves no identity, or has not done so yet.
+  // (config/identity.h). Returns no names if the other side has not proved an identity (yet).
   virtual std::span<const std::string> peer_names() const { return {}; }
 
-  // --- For streams over shared memory; other streams return nothing here ---
-  // Returns the received bytes in place. The other side may change them while the caller reads
-  // them.
+  // --- For streams over shared memory; on other streams these functions have no effect ---
+  // Returns the received bytes in shared memory, without a copy. The other side can change the
+  // bytes while the caller reads them.
   virtual std::span<const std::byte> peek() { return {}; }
-  // Removes bytes from the front of peek(); the other side may then overwrite them.
+  // Removes `bytes` bytes from the front of peek(). The other side can then overwrite these bytes.
   virtual void take([[maybe_unused]] size_t bytes) {}
-  // Removes bytes from the front of peek(), but the other side does not overwrite them until
-  // give_back() is called with the returned number. If the stream is destroyed first, the bytes
-  // remain readable as long as the caller holds memory().
+  // Removes `bytes` bytes from the front of peek(), but the other side does not overwrite these
+  // bytes until give_back() is called with the returned number. If the stream is destroyed before
+  // that, the bytes remain readable as long as the caller holds the pointer from memory().
   virtual uint64_t borrow([[maybe_unused]] size_t bytes) { return 0; }
   virtual void give_back([[maybe_unused]] uint64_t borrowed) {}
-  // Returns the memory that holds every byte peek() can return. It stays mapped while the caller
-  // holds the pointer, even after the stream is destroyed.
+  // Returns the memory that contains every byte that peek() can return. The memory stays mapped
+  // while the caller holds the pointer, even after the stream is destroyed.
   virtual std::shared_ptr<const std::span<std::byte>> memory() { return nullptr; }
 
   // --- For connections that another process can continue (daemon/proxy/successor.h) ---
-  // Returns the descriptors that another process needs to resume this connection; the stream still
-  // owns them. Returns none if the connection cannot be resumed, or not at present.
+  // Returns the descriptors that another process needs to resume this connection. The stream still
+  // owns the descriptors. Returns no descriptors if the connection cannot be resumed now.
   virtual std::vector<int> descriptors() const { return {}; }
 
  protected:
   ByteStream() = default;
 };
 
-// Called by a Listener for each new connection.
+// The callback of a Listener for each new connection.
 class ListenerEvents {
  public:
   virtual ~ListenerEvents() = default;
-  // `accept(events)` creates the stream, which belongs to the caller and reports to `events`. If
-  // the callee does not call `accept`, the connection is refused.
+  // A function that creates the stream of the new connection. The stream belongs to the caller and
+  // calls back the given StreamEvents. If on_connection() does not call `accept`, the listener
+  // closes the connection.
   using Accept = std::function<std::unique_ptr<ByteStream>(StreamEvents&)>;
   virtual void on_connection(const Accept& accept) = 0;
 };
 
-// A listening socket. Destroying it stops accepting; the path of a unix socket remains.
+// Accepts connections on a listening socket. The destructor stops accepting; it does not remove the
+// path of a unix socket.
 class Listener {
  public:
   virtual ~Listener() = default;
   virtual void want_accept(bool wanted) = 0;
 };
 
-// A timer that fires once and can be set again. Destroying it cancels it.
+// A timer that fires once and can be set again. The destructor cancels the timer.
 class Timer {
  public:
   virtual ~Timer() = default;
@@ -147,7 +151,7 @@ class Timer {
   virtual void cancel() = 0;
 };
 
-// A watch on a descriptor that another object owns. Destroying it ends the watch.
+// A watch on a descriptor that another object owns. The destructor ends the watch.
 class Watch {
  public:
   virtual ~Watch() = default;
@@ -166,24 +170,25 @@ class Reactor {
  public:
   virtual ~Reactor() = default;
 
-  // Returns the clock value that was read for the events being handled: events that were ready
-  // together get the same value.
+  // Returns the clock value that the reactor read for the events that are being handled. Events
+  // that were ready together get the same value.
   virtual TimePoint now() const = 0;
-  // Never fails immediately: the first read() or write() returns any error.
+  // Starts to connect to `to`, and returns the stream. If connecting fails, even immediately, the
+  // first read() or write() returns the error.
   virtual std::unique_ptr<ByteStream> connect(const Address& to, StreamEvents& events) = 0;
-  // Resumes a connection that another stream had opened, possibly in another process. Takes
-  // ownership of `descriptors`, duplicates of the ones that ByteStream::descriptors() returned
-  // there. Reports errors as connect() does.
+  // Resumes the connection of an earlier stream, possibly of another process. `descriptors` must be
+  // duplicates of the descriptors that ByteStream::descriptors() returned for the earlier stream;
+  // the new stream owns them. If resuming fails, the first read() or write() returns the error.
   virtual std::unique_ptr<ByteStream> resume(std::vector<Descriptor> descriptors,
                                              StreamEvents& events) = 0;
   virtual std::unique_ptr<Timer> timer(std::function<void()> on_time) = 0;
-  // Calls `on_readable` in each iteration in which the descriptor is readable. For descriptors that
-  // are not streams, such as the event descriptor of an RDMA device. The FakeReactor of the tests
-  // returns nullptr.
+  // Calls `on_readable` in each iteration in which the descriptor is readable. Use this for
+  // descriptors that are not streams, such as the event descriptor of an RDMA device. The reactor
+  // of unit tests (tests/fake_reactor.h) returns nullptr.
   virtual std::unique_ptr<Watch> watch(int descriptor, std::function<void()> on_readable) = 0;
-  // Until `when`, makes the reactor poll instead of sleeping, and yield the core between polls:
-  // polling for an event that is expected soon costs less than a wake-up. A time before one that
-  // was set earlier changes nothing.
+  // Makes the reactor poll until `when` instead of sleeping, because polling for an event that is
+  // expected soon costs less than a wake-up. The reactor yields the core between polls. A call with
+  // an earlier time than that of a previous call has no effect.
   virtual void stay_awake_until(TimePoint when) = 0;
   virtual void add_iteration_events(IterationEvents& events) = 0;
   virtual void remove_iteration_events(IterationEvents& events) = 0;

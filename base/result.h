@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // base/result.h: a value, or an error with a code for programs and a sentence for people.
 //
-// Code off the path of a call returns Result<T>. Callers pass an error up, or add the location with
-// in(). The code that detects an error writes the message once: what failed, on which object, and
-// what to do. A caller that decides something by an error compares the code, never the message.
-// Code on the path of a call uses enums instead (no string, no allocation). No exception crosses
-// the boundary of a component.
+// Functions off the path of a call return Result<T>. The code that detects an error writes its
+// message: what failed, on which object, and what to do. A caller returns the error to its own
+// caller, and can add a location with in(). A caller that distinguishes errors compares the code,
+// never the message. Functions on the path of a call return enums instead, without strings and
+// allocations. No exception crosses the boundary of a component (a top-level folder).
 #pragma once
 
 #include <cstdint>
@@ -39,7 +39,8 @@ struct Error {
 template <class T>
 using Result = std::expected<T, Error>;
 
-// Returns `error` with the location in front: "peers.host-b: connection refused". The code stays.
+// Returns `error` with `where` in front of its message, as in "peers.host-b: connection refused".
+// The code is unchanged.
 inline Error in(std::string_view where, Error error) {
   error.message.insert(0, ": ").insert(0, where);
   return error;
@@ -58,7 +59,7 @@ inline std::unexpected<Error> fail(ErrorCode code, std::string message) {
   if (!name) return std::unexpected(std::move(name.error())); \
   declaration = std::move(*name)
 
-// As HAT_TRY, but for a Result<void>.
+// HAT_TRY_VOID(save(path)); returns the error of a Result<void> from the enclosing function.
 #define HAT_TRY_VOID(expression)                                                                   \
   do {                                                                                             \
     if (auto hat_try = (expression); !hat_try) return std::unexpected(std::move(hat_try.error())); \

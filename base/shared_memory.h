@@ -2,8 +2,8 @@
 // base/shared_memory.h: memory that other processes can map: a sealed memfd and its mapping in this
 // process.
 //
-// The size never changes (F_SEAL_GROW, F_SEAL_SHRINK), so a process that has mapped the memory
-// cannot be made to fault. Memory from another process is rejected if it lacks these seals.
+// The seals F_SEAL_GROW and F_SEAL_SHRINK keep the size as it is, so that no process can shrink the
+// memory and thereby make another process crash (SIGBUS). map() rejects memory without these seals.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// base/system_error.h: errors of system calls as Error.
+// base/system_error.h: converts the errno value of a failed system call to an Error.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace hat {
 
-// Returns the code for `error`, an errno value.
+// Returns the ErrorCode for the errno value `error`.
 ErrorCode code_of_errno(int error);
 
 // Returns the error "<what>: <text of the errno value>".

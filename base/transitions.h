@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// base/transitions.h: the transitions of a small state machine as a table, so that each change of
-// its state can be asserted.
+// base/transitions.h: lists the allowed transitions of a small state machine in a table, so that
+// the code can assert that each change of state is allowed.
 //
 //   static constexpr Transition<State> kTransitions[] = {{State::kNone, State::kWaiting}, …};
 //   DCHECK(is_listed(kTransitions, state_, next));

@@ -10,8 +10,8 @@
 
 namespace hat {
 
-// Returns the length in bytes of the character at the beginning of `text`, or 0 if no valid
-// character is there.
+// Returns the length in bytes of the first character of `text`, or 0 if `text` does not begin with
+// a valid character.
 inline size_t utf8_character_bytes(std::string_view text) {
   if (text.empty()) return 0;
   const auto byte = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
@@ -33,7 +33,7 @@ inline size_t utf8_character_bytes(std::string_view text) {
 
 inline bool is_utf8(std::string_view text) {
   while (!text.empty()) {
-    uint64_t eight = 0x80;  // most texts are ASCII, so eight bytes are checked at once
+    uint64_t eight = 0x80;  // eight bytes are checked at once, because most texts are ASCII
     if (text.size() >= sizeof(eight)) std::memcpy(&eight, text.data(), sizeof(eight));
     const bool are_ascii = (eight & 0x8080808080808080) == 0;
     const size_t bytes = are_ascii ? sizeof(eight) : utf8_character_bytes(text);

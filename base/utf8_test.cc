@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// base/utf8_test.cc: the limits of UTF-8 as RFC 3629 defines it.
+// base/utf8_test.cc: tests valid and invalid byte sequences at the limits of UTF-8 (RFC 3629).
 #include "base/utf8.h"
 
 #include <gtest/gtest.h>
@@ -21,7 +21,8 @@ TEST(Utf8, IsWhatTheStandardSays) {
   }
 }
 
-// is_utf8() checks ASCII text eight bytes at a time, so every offset is tested.
+// is_utf8() checks ASCII text eight bytes at a time, so the test puts a character of two bytes at
+// every offset.
 TEST(Utf8, IsTheSameAtEveryPlaceOfALongText) {
   for (size_t at = 0; at < 24; ++at) {
     std::string text(24, 'x');

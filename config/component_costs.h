@@ -2,13 +2,12 @@
 // config/component_costs.h: the measured costs of RDMA operations between two hosts ("component
 // costs"), from which the planner predicts the cost of a call. Plain data.
 //
-// All costs are medians in nanoseconds. Each cost was measured with one operation at a time, by
-// polling for its completion, between two sides that had no other work. The formulas of the paper
-// "RDMA vs. RPC" assume this best case.
+// All costs are medians in nanoseconds. Each cost was measured in the best case, which the formulas
+// of the paper "RDMA vs. RPC" assume: one operation at a time, a side that polls for the
+// completion, and two hosts without other work.
 //
-// Source  RDMA vs. RPC (Brock et al.), Table I and section III-A. The paper has no costs of a
-// memory
-//         registration, a copy or a wake-up, which the choice of a protocol needs too.
+// Source  RDMA vs. RPC (Brock et al.), Table I and section III-A. The costs of a memory
+//         registration, a copy and a wake-up are not in the paper, but the planner needs them.
 #pragma once
 
 #include <cstdint>
@@ -25,16 +24,17 @@ struct SizedCost {
 
 struct ComponentCosts {
   // The letters (W, R, A_CAS, A_FAO, AM) are the names of the operations in the paper.
-  std::string fabric;              // where the costs were measured: "loop" or "verbs"
+  std::string fabric;              // the fabric whose costs were measured: "loop" or "verbs"
   std::vector<SizedCost> put;      // W: a WRITE, until its completion
   std::vector<SizedCost> get;      // R: a READ, until its completion
-  double compare_swap_ns = 0;      // A_CAS: an atomic compare-and-swap; 0: not available
-  double fetch_add_ns = 0;         // A_FAO: an atomic fetch-and-add; 0: not available
-  std::vector<SizedCost> message;  // AM: a SEND, and a SEND of the same size that answers it
+  double compare_swap_ns = 0;      // A_CAS: an atomic compare-and-swap; 0 if not available
+  double fetch_add_ns = 0;         // A_FAO: an atomic fetch-and-add; 0 if not available
+  std::vector<SizedCost> message;  // AM: a SEND, and a SEND of the same size as its answer
   double wake_up_ns = 0;           // the extra time of a message if its receiver sleeps
-  // The registration of memory that has been written to, with rights for remote access.
+  // A registration of memory with the right of remote access. The memory was written to before, so
+  // that its pages exist.
   std::vector<SizedCost> registration;
-  // A copy by the processor of memory that is not in the processor's cache.
+  // A copy of memory by the processor. The memory is not in the processor's cache.
   std::vector<SizedCost> copy;
 };
 

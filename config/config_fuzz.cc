@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// config/config_fuzz.cc: reads arbitrary bytes as a manifest, a profile and a node configuration.
+// config/config_fuzz.cc: a fuzz test that reads arbitrary bytes as a manifest, a profile and a node
+// configuration.
 #include <cstdlib>
 
 #include "config/manifest.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// config/diagnostics.h: collects diagnostics (errors and warnings) for files that people write,
-// with the file, line and column of each diagnostic. For example:
+// config/diagnostics.h: collects diagnostics: the errors and warnings found in files that people
+// write, each with its file, line and column. For example:
 //
 //   kv.yaml:14:9: error: unknown hint 'perf_gaol' (did you mean 'perf_goal'?); expected one of: …
 //
@@ -16,14 +16,14 @@ namespace hat {
 
 struct SourceLocation {
   std::string file;
-  int line = 0;    // from 1; 0 refers to the file as a whole
+  int line = 0;    // from 1; 0 means the file as a whole
   int column = 0;  // from 1, in bytes
 
   friend bool operator==(const SourceLocation&, const SourceLocation&) = default;
 };
 
-std::string to_string(
-    const SourceLocation& location);  // "file:line:column", or "file" if line is 0
+// Returns "file:line:column", or "file" if the line is 0.
+std::string to_string(const SourceLocation& location);
 
 struct Diagnostic {
   enum class Severity { kError, kWarning };
@@ -39,8 +39,9 @@ class Diagnostics {
 
   bool any_errors() const { return errors_ != 0; }
   const std::vector<Diagnostic>& all() const { return all_; }
-  // Returns one line for each diagnostic: "LOCATION: error|warning: MESSAGE". The files are in the
-  // order of their first diagnostics. The diagnostics of one file are ordered by line and column.
+  // Returns one line for each diagnostic: "LOCATION: error: MESSAGE" or "LOCATION: warning:
+  // MESSAGE". The file that got the first diagnostic comes first, and so on. The diagnostics of one
+  // file are ordered by line and column.
   std::string text() const;
 
  private:

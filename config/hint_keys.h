@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// config/hint_keys.h: the table of all hints (statements of a developer about a function or
-// service, from which the daemon chooses how to carry the calls): key, values and meaning of each
-// hint.
+// config/hint_keys.h: the table of all hints, with the key, the values and the meaning of each
+// hint. A hint is a statement of a developer about a function or service; from the hints the daemon
+// chooses how to carry the calls.
 //
-// This table is used by the code that reads hints in IDL and YAML files, and by the test that
-// compares docs/hints.md with it.
+// The code that reads hints in IDL and YAML files uses this table. A test compares docs/hints.md
+// with this table.
 #pragma once
 
 #include <array>
@@ -20,8 +20,8 @@ inline constexpr std::array<std::string_view, 3> kPriorityWords = {"low", "norma
 inline constexpr std::array<std::string_view, 3> kSubscriptionWords = {"under", "full", "over"};
 inline constexpr std::array<std::string_view, 2> kNumaWords = {"nic", "any"};
 inline constexpr std::array<std::string_view, 2> kBoolWords = {"false", "true"};
-// The names of the protocols in engine/protocols.h. Files of config/ must not include files of
-// engine/, so the list is repeated here. A test of the engine compares the two lists.
+// The names of the protocols in engine/protocols.h. This file repeats the list because files of
+// config/ must not include files of engine/. A test in engine/ compares the two lists.
 inline constexpr std::array<std::string_view, 13> kProtocolWords = {
     "eager",
     "direct_write_send",
@@ -40,7 +40,7 @@ inline constexpr std::array<std::string_view, 13> kProtocolWords = {
 
 struct HintKey {
   std::string_view name;
-  // The key's older spelling, in the software of the HatRPC paper, or empty.
+  // The older spelling of the key, which the software of the HatRPC paper uses; empty if none.
   std::string_view older;
   // A description of the valid values, for error messages and docs/hints.md.
   std::string_view values;

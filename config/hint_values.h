@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// config/hint_values.h: converts one hint between its text, as spelled in IDL and YAML, and its
-// value.
+// config/hint_values.h: converts a hint from text, as in IDL and YAML files, to a value, and back.
 #pragma once
 
 #include <cstdint>
@@ -15,20 +14,20 @@
 
 namespace hat {
 
-// Returns true if `key` is a key of config/hint_keys.h or an older spelling of one.
+// Returns true if `key` is a key in config/hint_keys.h, or the older spelling of such a key.
 bool is_hint_key(std::string_view key);
 
-// Sets the member of `hints` that `key` names to `value`. The text of an error contains `value`,
-// the expected values, and the valid word that is most similar to `value`. The text contains no
-// source location; the caller adds the location.
+// Sets the member of `hints` that `key` names to `value`. An error contains `value`, the expected
+// values, and the valid word that is most similar to `value`. The caller must add the source
+// location to the error.
 Result<void> set_hint(Hints& hints, std::string_view key, std::string_view value);
 
-// Returns the key and the value of every hint that is set, in the order of config/hint_keys.h.
-// set_hint() converts these pairs back to the same hints.
+// Returns the key and the value of every hint that is set, as texts that set_hint() accepts, in the
+// order of config/hint_keys.h.
 std::vector<std::pair<std::string, std::string>> hint_words(const Hints& hints);
 
-// Parses a number of bytes: "512", "128KiB", "4MiB", "1GiB". Returns nullopt for any other text,
-// and if the number overflows.
+// Parses a number of bytes: "512", "512B", "128KiB", "4MiB", "1GiB". Returns nullopt if `text` is
+// not such a number, or if the number of bytes exceeds 64 bits.
 std::optional<uint64_t> parse_bytes(std::string_view text);
 
 }  // namespace hat

@@ -9,7 +9,8 @@
 
 namespace hat {
 
-// Code that expands HAT_TIME_LIMITS must use namespace std::chrono_literals.
+// HAT_TIME_LIMITS contains literals such as 1s, so code that expands it must use the namespace
+// std::chrono_literals.
 //
 //   member                   key                     default   from     to       what it bounds
 #define HAT_SIZE_LIMITS(X)                                                                       \

@@ -67,8 +67,8 @@ struct AccessKeys {
   }
 };
 
-// Reads `arguments`, or the fields of one of `types`: {1: string, 2: "required list<i32>"}. `types`
-// are the types of the service.
+// Reads a mapping of fields, such as {1: string, 2: "required list<i32>"}: the arguments of a
+// function, or the fields of a struct or union. `types` are the types of the service.
 FieldSpecs read_fields(const YamlValue& value, std::string_view what, const NamedTypes& types) {
   FieldSpecs fields;
   read_names(value, what, [&](const std::string&, const YamlValue& key, const YamlValue& v) {
@@ -96,8 +96,8 @@ NamedType::Kind kind_of_type(const YAML::Node& type) {
   return key.Scalar() == kEnum ? NamedType::Kind::kEnum : NamedType::Kind::kStruct;
 }
 
-// Returns only the names and kinds of the types of a service. Names and kinds are read before
-// everything else, because arguments may use types that appear later in the file.
+// Returns only the names and kinds of the types of a service. The caller needs them before it reads
+// anything else, because arguments can use types that appear later in the file.
 NamedTypes names_of_types(const YamlValue& service) {
   NamedTypes types;
   for (const auto& key : service.node) {
@@ -229,7 +229,7 @@ std::vector<std::string> files_at(const ManifestPath& named, Diagnostics& diagno
                           (error ? error.message() : "there is no such file or directory"));
     return {};
   }
-  if (!fs::is_directory(path, error)) return {path};  // reading the file finds the problem, if any
+  if (!fs::is_directory(path, error)) return {path};  // an error is found when the file is read
   std::vector<std::string> files;
   for (const auto& entry : fs::directory_iterator(path, error)) {
     const auto extension = entry.path().extension();

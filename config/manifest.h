@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // config/manifest.h: reads and writes manifests. A manifest lists the services and functions of one
-// IDL file with their hints, which decide *how* calls travel. Every node has the same manifests.
-// hintgen generates a manifest, and people edit the hints in it. For example:
+// IDL file with their hints, from which the daemons choose how to carry calls. Every node has the
+// same manifests. hintgen writes a manifest, and people can edit the hints in it. For example:
 //
 //   hatrpc_manifest: 1
 //   source: kv/hatkv.thrift
@@ -22,8 +22,7 @@
 //         Pair: {1: required string, 2: i64}
 //       allow_unknown_fields: false
 //
-// The keys hatrpc_manifest and services are required. All other keys may be absent; if oneway is
-// absent, it is false.
+// Only the keys hatrpc_manifest and services are required. If oneway is absent, it is false.
 #pragma once
 
 #include <optional>
@@ -37,11 +36,11 @@
 
 namespace hat {
 
-// The rule that says which peers may call a function (the keys `allow` and `allow_mode`). The TLS
-// certificate of a peer's link proves the identity of the peer (config/identity.h).
+// Says which peers may call a function (the keys `allow` and `allow_mode`). A peer proves its
+// identity with the TLS certificate of its link (config/identity.h).
 struct AccessRule {
   std::vector<std::string> allow;  // at least one identity rule
-  // `allow_mode: dry_run`: the daemon serves the callers that the rule excludes, but counts them.
+  // True for `allow_mode: dry_run`: the daemon serves and counts the calls of excluded peers.
   bool dry_run = false;
 
   friend bool operator==(const AccessRule&, const AccessRule&) = default;
@@ -49,13 +48,13 @@ struct AccessRule {
 
 struct FunctionSpec {
   std::string name;
-  // Whether the IDL declares the function oneway. The type of a message does not show this, because
-  // some clients send oneway calls as ordinary calls.
+  // True if the IDL declares the function oneway. The messages do not always show this, because
+  // some clients send a oneway call with the message type of a two-way call.
   bool oneway = false;
   HintGroups hints;
   std::string origin;                   // FILE:LINE:COLUMN in the IDL, or empty
-  std::optional<FieldSpecs> arguments;  // nullopt: unknown, so requests cannot be checked
-  std::optional<AccessRule> access;     // absent: the rule of the service applies
+  std::optional<FieldSpecs> arguments;  // nullopt if unknown; then requests cannot be checked
+  std::optional<AccessRule> access;     // nullopt if the rule of the service applies
 
   friend bool operator==(const FunctionSpec&, const FunctionSpec&) = default;
 };
@@ -65,37 +64,37 @@ struct ServiceSpec {
   HintGroups hints;
   std::vector<FunctionSpec> functions;  // includes inherited functions; in the order of the file
   std::string origin;
-  std::optional<AccessRule> access;  // absent: every peer may call
-  NamedTypes types;                  // the types that `arguments` use
-  // Requests may have fields that `arguments` and `types` do not list, if these fields are scalars
-  // or strings.
+  std::optional<AccessRule> access;  // nullopt if every peer may call
+  NamedTypes types;                  // the types that the functions' `arguments` use
+  // True if a request may have fields that `arguments` and `types` do not list. Such fields must be
+  // scalars or strings.
   bool allow_unknown_fields = false;
 
   friend bool operator==(const ServiceSpec&, const ServiceSpec&) = default;
 };
 
 struct Manifest {
-  std::string source;  // the IDL file from which it was generated, or empty
+  std::string source;  // the IDL file from which hintgen made the manifest, or empty
   std::vector<ServiceSpec> services;
 
   friend bool operator==(const Manifest&, const Manifest&) = default;
 };
 
 // Reads a manifest from `text`, the contents of `file`. Adds every error in the text to
-// `diagnostics`. The result is meaningful only if no error was added.
+// `diagnostics`. Use the result only if no error was added.
 Manifest read_manifest(const std::string& text, const std::string& file, Diagnostics& diagnostics);
 
 struct ManifestPath {
   std::string path;         // a file or a directory
-  SourceLocation location;  // where this path is written
+  SourceLocation location;  // the position of this path in the node configuration
 };
 
-// Reads all files and directories in `paths` as one manifest. In a directory, reads every *.yaml
-// and *.yml file in the order of names, and follows symbolic links. It is an error if a service is
-// defined twice; the diagnostic names both locations.
+// Reads all files and directories in `paths`, and returns their services as one manifest. In a
+// directory, reads every file *.yaml and *.yml in the order of names; follows symbolic links. If a
+// service is defined twice, adds an error with both source locations.
 Manifest load_manifests(const std::vector<ManifestPath>& paths, Diagnostics& diagnostics);
 
-// Returns the manifest as text, which read_manifest() reads back as the same value. The order of
+// Returns the manifest as text, from which read_manifest() makes an equal manifest. The order of
 // keys is always the same, and sizes have units.
 std::string write_manifest(const Manifest& manifest);
 

@@ -215,7 +215,7 @@ TEST(Manifest, ReadsTheOlderSpellings) {
   EXPECT_EQ(manifest.services[0].hints.both.protocol, "rfp");
 }
 
-// Text that is not a manifest gives an error and never a crash.
+// A text that is not a manifest must cause an error, not a crash.
 TEST(Manifest, SurvivesWhatIsNoManifest) {
   for (const std::string& text :
        {std::string(), std::string("\xff\xfe\x00", 3), std::string(100'000, '['),

@@ -23,8 +23,7 @@ using namespace std::chrono_literals;
 constexpr uint32_t kWorkersMax = 64;
 constexpr uint32_t kUpstreamsMax = 65536;
 
-// Returns the YamlKey for the key `key`. If the value of the key is valid, it is stored in
-// `member`.
+// Returns a YamlKey whose reader stores the value of `key` in `member` if the value is valid.
 template <class T, class Read>
 YamlKey into(std::string_view key, bool required, T& member, Read read) {
   return {key, required, [key, &member, read](const YamlValue& value) {
@@ -249,7 +248,7 @@ Limits read_limits(const YamlValue& value) {
   return limits;
 }
 
-// Checks that the values of different keys fit together.
+// Checks values that depend on the values of other keys.
 class Relations {
  public:
   Relations(const NodeConfig& node, Diagnostics& diagnostics)
@@ -300,8 +299,8 @@ class Relations {
     }
   }
 
-  // Reports a second listener on an address. Ignores port 0, because the kernel chooses a different
-  // port each time.
+  // Records a listening address. Adds an error if the address was recorded before. Ignores port 0,
+  // because the kernel chooses a different port each time.
   void claim(const Address& address, const SourceLocation& location) {
     if (!address.is_path() && address.port == 0) return;
     // Two addresses with the same path name the same socket, even if their kinds (unix, shm)

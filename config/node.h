@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// config/node.h: reads the configuration of one hatrpcd (a node), which decides *where* calls
-// travel: the node's name, fabric, peers, local endpoints, served services and limits. The file is
-// usually /etc/hatrpc/hatrpcd.yaml; config/examples/hatrpcd.yaml shows every key with its default.
-// For example:
+// config/node.h: reads the configuration of one hatrpcd (a node): its name, fabric, peers, local
+// endpoints, served services and limits. The file is usually /etc/hatrpc/hatrpcd.yaml. The file
+// config/examples/hatrpcd.yaml shows every key with its default. For example:
 //
 //   node: host-a
 //   manifests: [/etc/hatrpc/manifests]
@@ -30,8 +29,8 @@
 
 namespace hat {
 
-// The fabric (implementation of RDMA operations) that carries RDMA lanes. `kAuto` means kVerbs if
-// an RDMA device is usable, and kLoop otherwise.
+// The fabric (implementation of RDMA operations) that carries RDMA lanes. kAuto means kVerbs if the
+// host has a usable RDMA device, and kLoop otherwise.
 enum class FabricKind : uint8_t {
   kAuto,
   kVerbs,  // an RDMA device
@@ -39,46 +38,47 @@ enum class FabricKind : uint8_t {
   kTcp,    // no fabric: TCP lanes only
 };
 
-// Faults injected on purpose, to test fail-over (engine/fabric/faulty/faulty_fabric.h).
+// The faults that the daemon injects on purpose, to test fail-over
+// (engine/fabric/faulty/faulty_fabric.h).
 struct FaultsConfig {
   uint64_t seed = 1;
-  // `delay`: each completion is delayed by a random time below this value.
+  // The key `delay`: each completion is delayed by a random time below this value.
   std::chrono::nanoseconds delay_max{};
   // The percentage of memory registrations, queue creations and queue pair creations that fail.
   uint32_t refused_percent = 0;
-  // For each lane, a number from 1 to cut_within (or silent_within) is chosen with `seed`. After
-  // that number of work requests the lane breaks (cut_within) or stops responding (silent_within).
-  // The value 0 means never.
+  // For each lane, a random number from 1 to cut_within (or silent_within) is chosen. After this
+  // number of work requests, the lane breaks (cut_within) or stops responding (silent_within). The
+  // value 0 means never.
   uint64_t cut_within = 0;
   uint64_t silent_within = 0;
 };
 
-// The key `fabric`. In the file its value is one word, for `kind`, or a map with these keys.
+// The key `fabric`. Its value in the file is either one word, which sets `kind`, or a map.
 struct FabricConfig {
   FabricKind kind = FabricKind::kAuto;
   std::string device;  // empty: the first RDMA device that has a usable port
   uint8_t port = 0;    // 0: the first usable port of the device
   int gid_index = -1;  // -1: the best GID that passes a test
-  // `max_pinned`: the maximum memory to pin for RDMA, per worker (with kLoop: per link).
+  // The key `max_pinned`: the most memory that a worker (with kLoop: a link) may pin for RDMA.
   uint64_t pinned_bytes_max = 144u << 20;
   std::optional<FaultsConfig> faults;
 };
 
-// The TLS settings of links. TLS 1.3 proves the identity of both daemons, which both need a
-// certificate, and encrypts the data on TCP. The files are in PEM format. Relative paths start at
-// the directory of the configuration file.
+// The TLS settings of links. The two daemons of a link prove their identities with certificates
+// (TLS 1.3), and encrypt the data on TCP. The files are in PEM format. Relative paths start at the
+// directory of the configuration file.
 struct TlsConfig {
-  std::string certificate;         // this node's certificate, then any intermediate certificates
+  std::string certificate;         // this node's certificate, followed by intermediate ones
   std::string key;                 // the private key of this node's certificate
   std::string ca;                  // the CAs that must have signed the peers' certificates
-  std::string crl;                 // lists of revoked certificates; empty: no lists
-  std::vector<std::string> allow;  // peers that may open links here (config/identity.h);
-                                   // empty: all peers whose certificates `ca` signed
+  std::string crl;                 // lists of revoked certificates, or empty
+  std::vector<std::string> allow;  // identity rules of the peers that may open links to this node;
+                                   // empty: every peer whose certificate `ca` has signed
   SourceLocation location;
 };
 
 struct LinkConfig {
-  std::optional<Address> listen;  // absent: this node calls peers, but no peer calls this node
+  std::optional<Address> listen;  // nullopt: this node calls peers, but peers cannot call this node
   bool insecure = false;          // must be set if there is no `tls`
   std::optional<TlsConfig> tls;
   SourceLocation location;
@@ -88,19 +88,19 @@ struct PeerConfig {
   std::string name;
   Address link;
   SourceLocation location;
-  // With tls: the rule that a name in the peer's certificate must match. If the rule is empty, the
-  // certificate must have `name` as a DNS name.
+  // For links with TLS: the identity rule that a name in the peer's certificate must match. If this
+  // is empty, the certificate must have `name` as a DNS name.
   std::string identity;
 };
 
 struct EndpointConfig {
   Address listen;
-  std::string service;  // the service that clients of this endpoint call; its hints apply
+  std::string service;  // the service that clients of this endpoint call
   // The peers that serve the service. Each new connection of a client uses the next peer in turn,
   // and stays with this peer.
   std::vector<std::string> peers;
-  uint32_t mode = 0660;  // unix: permission bits
-  std::string group;     // unix: name of the owning group; empty: the daemon's group
+  uint32_t mode = 0660;  // for a unix socket: the permission bits of its path
+  std::string group;     // for a unix socket: the owning group of its path; empty: the daemon's
   SourceLocation location;
 };
 
@@ -121,17 +121,17 @@ struct ServedConfig {
   UpstreamMode mode = UpstreamMode::kMirror;
   // The maximum number of connections to the server, per worker; 0: 1024 for mirror, 16 for shared.
   uint32_t connections_max = 0;
-  // The transport and the protocol that the server reads. Peers that an `allow` rule restricts must
-  // use them in requests. nullopt: it is not known how the server reads.
+  // The Thrift transport and the Thrift protocol that the server reads; nullopt if unknown. Peers
+  // that an `allow` rule restricts must use this transport and protocol in their requests.
   std::optional<ThriftTransport> thrift_transport{};
   std::optional<ThriftProtocol> thrift_protocol{};
   SourceLocation location;
 };
 
 struct AdminConfig {
-  // The TCP address for HTTP requests: /metrics, /healthz, /readyz, /routes. nullopt: none.
+  // The TCP address for HTTP requests (/metrics, /healthz, /readyz, /routes), or nullopt.
   std::optional<Address> listen;
-  std::string socket;  // the path of the unix socket for hatctl; empty: none
+  std::string socket;  // the path of the unix socket for hatctl, or empty
   SourceLocation location;
 };
 
@@ -148,8 +148,8 @@ struct Limits {
   uint64_t checked_request_bytes_max;
   uint32_t connections_max;           // `max_connections`: clients, per endpoint and worker
   uint32_t calls_per_connection_max;  // `max_pipelined`: unanswered calls of one connection
-  uint32_t links_max;                 // `max_links`: links that peers have to one worker
-  uint32_t peer_streams_max;          // `max_peer_connections`: peers' clients, on these links
+  uint32_t links_max;                 // `max_links`: links that peers open to one worker
+  uint32_t peer_streams_max;          // `max_peer_connections`: client connections on these links
   std::chrono::nanoseconds connect_timeout;  // for a connection to a peer and the peer's hello
   std::chrono::nanoseconds upstream_connect_timeout;  // for a connection to a local server
   std::chrono::nanoseconds peer_wait;  // how long a call waits for a link that is being built
@@ -168,7 +168,8 @@ struct Limits {
 Limits default_limits();
 
 struct NodeConfig {
-  std::string node;  // the node's name; the file may name an environment variable: "$VARIABLE"
+  std::string
+      node;  // the node's name; "$VARIABLE" in the file was replaced by the variable's value
   FabricConfig fabric;
   uint32_t workers = 0;  // 0 (`auto`): a quarter of the cores, at least 1, at most 8
   // The nice value of worker threads, see nice(2); nullopt: the nice value of the process.
@@ -180,7 +181,7 @@ struct NodeConfig {
   std::string profile;
   SourceLocation profile_location;
   LinkConfig link;
-  // The peers. They may include this node itself, so that its clients can call its own servers.
+  // The peers. A node can be its own peer, so that its clients can call its own servers.
   std::vector<PeerConfig> peers;
   std::vector<EndpointConfig> endpoints;
   std::vector<ServedConfig> serves;
@@ -190,22 +191,23 @@ struct NodeConfig {
 
 // Returns the number of workers that the node runs on a host with `cores` cores.
 uint32_t workers_of(const NodeConfig& node, uint32_t cores);
-// Returns the part of `max_pinned` that each worker (loop: each link) registers: nine times the
-// largest power of two that fits.
+// Returns how many bytes of memory each worker (with kLoop: each link) registers. `max_pinned` is
+// rounded down to nine times a power of two.
 uint64_t registered_bytes(const FabricConfig& fabric);
 
-// Reads a node configuration from `text`. The path `file` is used in source locations and as the
-// base of relative paths. Adds every error to `diagnostics`, for example names of peers that are
-// not defined. The result is meaningful only if no error was added.
+// Reads a node configuration from `text`, the contents of `file`. Relative paths in the text start
+// at the directory of `file`. Adds every error to `diagnostics`, for example an undefined peer. Use
+// the result only if no error was added.
 NodeConfig read_node_config(const std::string& text, const std::string& file,
                             Diagnostics& diagnostics);
 
 // Reads a file and calls read_node_config(). It is an error if the file cannot be read.
 NodeConfig load_node_config(const std::string& file, Diagnostics& diagnostics);
 
-// Checks the node configuration against the manifests. Warns if no manifest defines a service that
-// the node names, and if `allow` is used without link.tls. Reports an error if mode: shared or
-// `allow` needs function lists, signatures or transports that are absent.
+// Checks whether the node configuration and the manifests agree. Adds a warning if no manifest
+// defines a service of the node, and if a manifest uses `allow` without link.tls. Adds an error if
+// `mode: shared` or `allow` needs a list of functions, a signature or a Thrift transport that is
+// absent.
 void check_against(const NodeConfig& node, const Manifest& manifest, Diagnostics& diagnostics);
 
 }  // namespace hat

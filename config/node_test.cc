@@ -102,7 +102,7 @@ TEST(NodeConfig, SaysThatAnOpenLinkMustBeMeant) {
   EXPECT_THAT(diagnostics.text(), testing::HasSubstr("write `insecure: true`"));
 }
 
-// Text that is not a configuration gives an error and never a crash.
+// A text that is not a configuration must cause an error, not a crash.
 TEST(NodeConfig, SurvivesWhatIsNoConfiguration) {
   for (const std::string& text :
        {std::string(), std::string("\xff\xfe\x00", 3), std::string(100'000, '['),
@@ -287,8 +287,8 @@ TEST(NodeConfig, WantsSignaturesWhereAPeerMayCallAPartOfWhatAServerHas) {
   const AccessRule rule{{"host-a"}, false}, trial{{"host-a"}, true};
   const FieldSpecs none;
   const std::string framed = ", thrift_transport: framed, thrift_protocol: binary";
-  // If all services at an address have the same rule, or none has a rule, a request gains nothing
-  // by hiding a call of another service.
+  // If all services at an address have the same rule, or if none has a rule, signatures are not
+  // needed: a peer may call all services or none.
   EXPECT_EQ(said_of_rules({"", {listed("S"), listed("T"), listed("U")}}), "");
   EXPECT_EQ(said_of_rules({"", {listed("S", rule), listed("T", rule), listed("U")}}), "");
   EXPECT_EQ(said_of_rules({"", {listed("S", trial), listed("T"), listed("U")}}), "");

@@ -19,9 +19,9 @@
 //     fetch_add: 70.4
 //     wake_up: 5300
 //
-// The keys hatrpc_profile and fabric are required, and under costs_ns the keys put, get, message,
+// These keys are required: hatrpc_profile, fabric, and under costs_ns the keys put, get, message,
 // copy and wake_up. A cost such as `4096: 310.5` means that the operation takes 310.5 ns for 4096
-// bytes (config/component_costs.h); the sizes must increase.
+// bytes (config/component_costs.h). The sizes of an operation must be in ascending order.
 #pragma once
 
 #include <string>
@@ -34,13 +34,13 @@ namespace hat {
 struct Profile {
   std::string node;      // the node that measured
   std::string peer;      // the other node
-  std::string device;    // a description
-  std::string measured;  // time, ISO 8601
+  std::string device;    // a description of the device
+  std::string measured;  // the time of the measurement, in the form of ISO 8601
   ComponentCosts costs;
 };
 
 // Reads a profile from `text`, the contents of `file`. Adds every error in the text to
-// `diagnostics`. The result is meaningful only if no error was added.
+// `diagnostics`. Use the result only if no error was added.
 Profile read_profile(const std::string& text, const std::string& file, Diagnostics& diagnostics);
 
 // Reads a file and calls read_profile(). It is an error if the file cannot be read.

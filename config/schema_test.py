@@ -60,7 +60,7 @@ BAD_NODES = [
     "node: a\nlimits: 3", "node: a\nprofile: [p.yaml]", "node: two words", "node: ''", "node: a\nserves: {9S: {upstream: 'tcp:h:1'}}",
     "node: a\nlink: {insecure: true}\npeers: {'b/c': {link: 'tcp:h:1'}}", "node: a\nadmin: {port: 3}",
 ]
-# Mistakes that only hatrpcd can find: it compares keys with each other, and knows the ranges of values with units.
+# Errors that only hatrpcd finds, and the schemas do not: values that depend on other keys, and ranges of sizes and times.
 LOADER_ALONE = {
     "a peer that is not there": "node: a\nlink: {insecure: true}\npeers: {b: {link: 'tcp:h:1'}}\n"
                                 "endpoints: [{listen: 'tcp:h:1', service: S, peers: [c]}]",
@@ -117,7 +117,7 @@ BAD_MANIFESTS = [
 ]
 
 
-# Replaces TLS in the texts above; certificates() makes the files, in a folder beside the node's file.
+# Replaces the word TLS in the configurations above by TLS settings. certificates() makes the files that they name.
 TLS = "{certificate: tls/a.pem, key: tls/a.key, ca: tls/ca.pem}"
 for texts in (GOOD_NODES, BAD_NODES):
     texts[:] = [text.replace("TLS", TLS) for text in texts]
@@ -132,7 +132,7 @@ def schema_takes(name, text):
 
 @functools.cache
 def certificates():
-    """Makes certificates of a CA and of node a; returns their folder."""
+    """Makes the certificates of a CA and of node a, and returns the folder that contains them."""
     folder = tempfile.mkdtemp()
     atexit.register(shutil.rmtree, folder)
     subprocess.run([HATCTL, "certs", "make", folder, "a"], stdout=subprocess.DEVNULL, check=True)

@@ -9,7 +9,8 @@
 namespace hat {
 namespace {
 
-// Indexed by WireType. Empty for kStruct, because each struct has its own name.
+// The names of types; the index is a WireType. The name is empty for kStruct, because each struct
+// has its own name.
 constexpr std::array<std::string_view, 12> kTypeNames = {
     "bool", "i8", "i16", "i32", "i64", "double", "string", "uuid", "", "list", "set", "map"};
 constexpr std::string_view kBinary = "binary";  // the type of strings that need not be UTF-8

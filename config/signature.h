@@ -14,9 +14,9 @@
 //
 // A type is bool, i8, i16, i32, i64, double, string (UTF-8), binary, uuid, list<T>, set<T>,
 // map<K,V>, or a name from the service's `types`: a struct or exception, a union, or an enum.
-// Typedefs are replaced by their types. A struct may contain itself. An enum is an i32 on the wire.
-// hintgen writes the enum's name only for required fields, because there a value that the IDL does
-// not define could make a server fail; for other fields hintgen writes i32.
+// Typedefs are replaced by their types. A struct can contain itself. An enum is an i32 on the wire.
+// For a required field, hintgen writes the name of the enum, because a value that the IDL does not
+// define could make a server fail. For other fields of an enum type, hintgen writes i32.
 //
 // Source: Apache Thrift's doc/specs (binary and compact protocol) for the types that a header can
 //         name; doc/specs/idl.md for the meaning of `required` and `union`.
@@ -65,15 +65,15 @@ struct FieldSpec {
 
   friend bool operator==(const FieldSpec&, const FieldSpec&) = default;
 };
-using FieldSpecs = std::vector<FieldSpec>;  // ordered by id, no id twice
+using FieldSpecs = std::vector<FieldSpec>;  // ordered by id; each id is there once
 
 struct NamedType {
   enum class Kind : uint8_t { kStruct, kUnion, kEnum };  // exceptions are structs
 
   std::string name;
   Kind kind = Kind::kStruct;
-  FieldSpecs fields;                 // kStruct, kUnion
-  std::vector<int32_t> values = {};  // kEnum: ascending, no value twice
+  FieldSpecs fields;                 // for kStruct and kUnion
+  std::vector<int32_t> values = {};  // for kEnum: in ascending order, each value once
 
   friend bool operator==(const NamedType&, const NamedType&) = default;
 };
@@ -82,14 +82,14 @@ using NamedTypes = std::vector<NamedType>;
 // The maximum nesting of containers in the text of a type.
 inline constexpr int kTypeNestingMax = 64;
 
-// Parses a type. `types` are the service's types, in their order; only their names and kinds are
-// used.
+// Parses a type. `types` are the types of the service; only their names and kinds are used.
 Result<TypeSpec> parse_type(std::string_view text, const NamedTypes& types);
-// Parses a type with an optional "required" in front: "required i32". The text has no field id.
+// Parses a type that can begin with "required", such as "required i32". The id of the result is
+// not set.
 Result<FieldSpec> parse_field(std::string_view text, const NamedTypes& types);
 std::string to_string(const TypeSpec& type, const NamedTypes& types);
 std::string to_string(const FieldSpec& field, const NamedTypes& types);
-// Returns true if `word` names one of Thrift's own types. No struct may have such a name.
+// Returns true if `word` is the name of a built-in type of Thrift. No struct may have such a name.
 bool is_type_word(std::string_view word);
 
 // Inserts the field in the order of ids. Returns false if a field with this id exists.

@@ -9,8 +9,8 @@ namespace {
 
 using Rule = std::optional<AccessRule>;
 
-// Returns `access` if it is an enforced rule. Returns nullopt if there is no rule or the rule is
-// only a dry run, because then every peer is served.
+// Returns `access` if it is a rule that the daemon enforces. Returns nullopt if there is no rule or
+// if the rule is a dry run, because the daemon then serves every peer.
 Rule enforced(const Rule& access) { return access && !access->dry_run ? access : std::nullopt; }
 
 void add(std::vector<Rule>& rules, const Rule& rule) {

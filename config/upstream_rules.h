@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// config/upstream_rules.h: finds the `allow` rules of the manifests (which peers may call a
-// function) that apply to one server, which is identified by its address.
+// config/upstream_rules.h: finds the `allow` rules (which peers may call a function) that apply to
+// the server at one address.
 //
-// A server may offer several services at one address (TMultiplexedProcessor), and a request that
-// reaches the server may name any of these services. Therefore the rules are evaluated per address,
-// not per service.
+// A server can offer several services at one address (TMultiplexedProcessor of Thrift), and a
+// request can name any of these services. Therefore this code combines the rules of all services at
+// an address.
 #pragma once
 
 #include <vector>
@@ -16,11 +16,12 @@
 namespace hat {
 
 struct UpstreamRules {
-  // All rules that this node enforces, without duplicates. Rules for servers at other addresses are
-  // included, because one server may have two addresses.
+  // All rules that this node enforces, each once. Rules for servers at other addresses are
+  // included, because one server can have two addresses.
   std::vector<AccessRule> rules;
-  // True if a peer may be allowed only a part of what is served at the address. Requests are then
-  // checked against the functions' signatures, which all services at the address must have.
+  // True if the functions at the address have different rules, so that a peer can be allowed to
+  // call only some of them. The daemon must then check requests against the signatures of the
+  // functions, so all services at the address need signatures.
   bool rules_differ = false;
 };
 

@@ -71,8 +71,8 @@ std::optional<int64_t> parse_duration(std::string_view text) {
   return std::nullopt;
 }
 
-// Returns true for the control characters that are rejected. yaml-cpp treats some of them as the
-// end of the file, and accepts others.
+// Returns true for control characters except tab and line ends. Such characters are rejected,
+// because yaml-cpp treats some of them as the end of the file, and accepts others.
 bool is_control(unsigned char c) {
   return (c < ' ' && c != '\t' && c != '\n' && c != '\r') || c == 0x7f;
 }
@@ -173,7 +173,7 @@ std::optional<YamlValue> parse_yaml(const std::string& text, const std::string& 
 std::optional<std::string> read_file(const std::string& file, Diagnostics& diagnostics) {
   std::error_code none;
   if (std::filesystem::exists(file, none) && !std::filesystem::is_regular_file(file, none)) {
-    diagnostics.error({file}, "this is not a regular file");  // reading a pipe would block
+    diagnostics.error({file}, "this is not a regular file");  // a read from a pipe could block
     return std::nullopt;
   }
   errno = 0;
@@ -222,7 +222,7 @@ void read_keys(const YamlValue& value, std::string_view what, const std::vector<
     if (known == keys.end()) {
       key.error("unknown key " + in_quotes(name) + " in " + std::string(what) +
                 did_you_mean(name, names) + "; expected one of " + list(names));
-      // The misspelt key counts as present, so that the key is not also reported as missing.
+      // The key that was probably meant counts as present, so it is not also reported as missing.
       found.emplace_back(nearest_word(name, names));
       return;
     }

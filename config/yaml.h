@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// config/yaml.h: reads YAML with yaml-cpp. The caller describes the keys of a mapping in a table,
-// and every value keeps its source location (file, line and column).
+// config/yaml.h: reads YAML with the library yaml-cpp. The caller lists the keys of a mapping in a
+// table, and every value keeps its source location (file, line and column).
 //
-// Each function below adds the errors in its input to the Diagnostics and continues. A function
-// that returns an optional returns nullopt if it added an error. Files over kYamlBytesMax are
-// rejected without parsing.
+// Each function adds the errors in its input to the Diagnostics and continues. A function that
+// returns an optional returns nullopt if it added an error. Files over kYamlBytesMax are rejected
+// without parsing.
 #pragma once
 
 #include <yaml-cpp/yaml.h>
@@ -34,12 +34,11 @@ struct YamlValue {
   void error(std::string message) const { diagnostics->error(location(), std::move(message)); }
 };
 
-// Parses a whole text. `file` is the name for source locations. `file` and `diagnostics` must
-// outlive the result.
+// Parses `text`, the contents of `file`. `file` and `diagnostics` must exist as long as the result.
 std::optional<YamlValue> parse_yaml(const std::string& text, const std::string& file,
                                     Diagnostics& diagnostics);
 
-// Returns the text of a file; adds an error if the file cannot be read.
+// Returns the text of a file. Adds an error if the file cannot be read.
 std::optional<std::string> read_file(const std::string& file, Diagnostics& diagnostics);
 
 struct YamlKey {
@@ -48,37 +47,41 @@ struct YamlKey {
   std::function<void(const YamlValue&)> read;
 };
 
-// Reads a mapping with known keys. Unknown, duplicate and missing required keys are errors. `what`
-// names the mapping in messages, for example "endpoint".
+// Reads a mapping: calls the reader of each key. Adds an error for an unknown key, for a key that
+// appears twice, and for a required key that is missing. `what` is the name of the mapping in
+// messages, for example "endpoint".
 void read_keys(const YamlValue& value, std::string_view what, const std::vector<YamlKey>& keys);
 
-// Reads a mapping whose keys are names chosen by the user.
+// Reads a mapping whose keys are names that the user has chosen: calls `read` for each pair.
 void read_names(const YamlValue& value, std::string_view what,
                 const std::function<void(const std::string& name, const YamlValue& key,
                                          const YamlValue& value)>& read);
 
-// Reads a sequence; calls `read` for each item.
+// Reads a sequence: calls `read` for each item.
 void read_items(const YamlValue& value, std::string_view what,
                 const std::function<void(const YamlValue&)>& read);
 
-// The functions below read scalars. `what` is the name of the key in messages.
-//
 // Returns `text` in quotes for messages, cut off after 60 bytes.
 std::string in_quotes(std::string_view text);
+
+// --- Functions that read a scalar. The parameter `what` is the name of the key in messages. ---
+
 std::optional<std::string> read_text(const YamlValue& value, std::string_view what);
 std::optional<bool> read_bool(const YamlValue& value, std::string_view what);
 std::optional<int64_t> read_number(const YamlValue& value, std::string_view what, int64_t min,
                                    int64_t max);
+// Returns the index of the value in `words`.
 std::optional<size_t> read_word(const YamlValue& value, std::string_view what,
                                 const std::vector<std::string_view>& words);
-// Returns the value of the environment variable that `variable` ("$NAME") names.
+// Returns the value of an environment variable. `variable` has the form "$NAME".
 std::optional<std::string> look_up(const YamlValue& value, std::string_view what,
                                    const std::string& variable);
-// Reads an address. The host of a tcp address may be "$NAME", so that many hosts can share one
-// file.
+// Reads an address. The host of a tcp address can be an environment variable ("$NAME"), so that
+// many hosts can share one file.
 std::optional<Address> read_address(const YamlValue& value, std::string_view what);
-// Reads an identity rule, or a list of at least one identity rule (config/identity.h).
+// Reads one identity rule (config/identity.h).
 std::optional<std::string> read_identity_rule(const YamlValue& value, std::string_view what);
+// Reads a list of at least one identity rule.
 std::vector<std::string> read_identity_rules(const YamlValue& value, std::string_view what);
 // Reads a size with a unit: 128KiB, 1GiB.
 std::optional<uint64_t> read_bytes(const YamlValue& value, std::string_view what, uint64_t min,

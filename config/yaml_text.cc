@@ -11,14 +11,14 @@
 namespace hat {
 namespace {
 
-// Booleans, null, the merge key and the value key, in lower case.
+// The words for booleans and null, the merge key `<<` and the value key `=`; all in lower case.
 constexpr std::array<std::string_view, 13> kWords = {
     "", "~", "null", "y", "n", "yes", "no", "on", "off", "true", "false", "<<", "="};
 constexpr std::array<std::string_view, 2> kNumberWords = {".inf", ".nan"};
 
 constexpr std::string_view kNumberBegins = "0123456789.";
-// The characters of numbers in any base, with exponents and '_', of base-60 numbers ("1:30"), and
-// of dates with times and zones.
+// All characters that occur in numbers of any base (also with an exponent or '_'), in base-60
+// numbers ("1:30"), and in dates with times and time zones.
 constexpr std::string_view kNumberBytes = "0123456789abcdefABCDEFxXoO_+-.: \ttTzZ";
 
 }  // namespace

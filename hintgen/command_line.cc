@@ -8,12 +8,12 @@ namespace {
 
 constexpr uint32_t kCoresMax = 65536;
 
-// The arguments as written, for those that a CommandLine holds in another form.
+// The arguments that a CommandLine stores in a form that differs from the command line.
 struct Given {
   std::vector<std::string> inputs;
   std::vector<std::pair<std::string, Mode>> modes;
   std::string explain_option;  // the last option that only --explain uses
-  uint32_t cores = 0;          // 0: not given
+  uint32_t cores = 0;          // 0 if the option is absent
   uint32_t nic_cores = 0;
 };
 

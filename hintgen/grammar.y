@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* hintgen/grammar.y: Thrift IDL with HatRPC's hint groups, as an LALR(1) grammar.
  *
- * `hint`, `c_hint` and `s_hint` are ordinary identifiers: a group is known by the ':' that follows,
- * and its word is checked later. Recovery from a mistake: at the next separator within fields,
- * functions, members and groups, at the next definition otherwise.
+ * `hint`, `c_hint` and `s_hint` are ordinary identifiers: the ':' after the identifier shows that
+ * it begins a hint group, and the identifier is checked later. After a syntax error, the parser
+ * continues at the next separator of fields, functions, members or groups, or at the next
+ * definition.
  */
 %require "3.8"
 %language "C++"
@@ -259,7 +260,7 @@ field_name:
 | name_word   { $$ = state.name(@1); }
 ;
 
-/* The keywords that Thrift takes as a field's name since 0.18. */
+/* The keywords that Thrift accepts as the name of a field since 0.18. */
 name_word:
   NAMESPACE | INCLUDE | CPP_INCLUDE | VOID | BOOL | BYTE | I8 | I16 | I32 | I64 | DOUBLE | STRING
 | BINARY | MAP | LIST | SET | ONEWAY | ASYNC | TYPEDEF | STRUCT | UNION | EXCEPTION | EXTENDS

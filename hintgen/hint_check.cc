@@ -72,8 +72,8 @@ class Gatherer {
       return;
     }
     for (const Said& before : said_) {
-      // Each of the two hints sets one member of Hints. If `said` hides `before` completely in an
-      // overlay, both set the same member.
+      // `said` and `before` each set one member of Hints. If overlay() of the two is equal to
+      // `said`, they set the same member.
       const bool same_hint = before.side == side && overlay(said.value, before.value) == said.value;
       if (!same_hint) continue;
       if (before.value != said.value) {

@@ -2,12 +2,12 @@
 // hintgen/parse.h: parses the text of an IDL file to a tree (idl.h). Supports the whole Thrift
 // grammar and the hint groups of the HatRPC paper.
 //
-// Errors   Errors are added to `diagnostics` with their source locations. After an error, parsing
+// Errors   parse() adds errors to `diagnostics` with their source locations. After an error, it
 //          continues at the next field, function or definition. The tree then has only the parts
-// that
-//          could be read, and Program::complete is false.
-// Bounds   At most kFileBytesMax of text, kNestingMax levels of brackets and kSyntaxErrorsMax
-// errors. Thread   Any thread may call parse(); two calls share no data.
+//          that could be read, and Program::complete is false.
+// Bounds   at most kFileBytesMax of text, kNestingMax levels of brackets and kSyntaxErrorsMax
+//          errors.
+// Thread   any thread can call parse(); two calls share no data.
 #pragma once
 
 #include <memory>

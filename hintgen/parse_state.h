@@ -21,11 +21,11 @@ class ParseState {
       : program_(to), diagnostics_(diagnostics), warnings_(to, diagnostics) {}
 
   Program& program() { return program_; }
-  // The state of flex. The lexer sets it before the parser runs, and owns it.
+  // Returns the state of the lexer, which run_parser() in lexer.l sets and owns.
   void* scanner() const { return scanner_; }
   void set_scanner(void* scanner) { scanner_ = scanner; }
 
-  // Moves the lexer's position on: the next `bytes` bytes are the token.
+  // Moves the lexer forward: the next `bytes` bytes of the text become token().
   void advance(size_t bytes);
   Span token() const { return token_; }  // the last text that the lexer matched
   Span end() const;                      // after the last byte that is not white space
@@ -34,7 +34,7 @@ class ParseState {
   void token_taken() { recent_ = {recent_[1], recent_[2], token_}; }
 
   // Records an open bracket, which close_bracket() removes. Returns false if brackets are nested
-  // too deeply; reading the file then ends.
+  // too deeply; the lexer must then return the end of the file.
   bool open_bracket(Span at);
   void close_bracket();
 
@@ -60,7 +60,8 @@ class ParseState {
   Type base_type(Span word, Annotations annotations);
   Type container(TypeKind kind, Span word, std::optional<Name> cpp_type,
                  std::vector<Type> elements);
-  Name joined_value(Span number, Span unit);  // the lexer returns 128KiB as a number and a word
+  // Joins a number and its unit, because the lexer reads 128KiB as the two tokens 128 and KiB.
+  Name joined_value(Span number, Span unit);
 
  private:
   Program& program_;

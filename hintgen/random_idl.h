@@ -165,7 +165,7 @@ class RandomIdl {
     put("]", Context::kInHint);
   }
 
-  // A key has the same value everywhere, so no two hints of a service contradict each other.
+  // Adds a hint group. A key has the same value in all groups, so no two hints contradict.
   void add_group() {
     constexpr std::array<std::string_view, 3> kWords = {"hint", "c_hint", "s_hint"};
     constexpr std::array<std::string_view, 4> kHints = {"perf_goal=latency", "payload_size=64KiB",

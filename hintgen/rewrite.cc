@@ -31,7 +31,7 @@ class Rewriter {
       : text_(program.source->text()), comments_(program.comments) {}
 
   std::string run(std::vector<Edit> edits) {
-    // Text that is inserted before a byte precedes the removal of that byte.
+    // If an insertion and a removal begin at the same byte, the insertion comes first.
     const auto order = [](const Edit& edit) { return std::pair(edit.at.begin, !edit.at.empty()); };
     std::stable_sort(edits.begin(), edits.end(),
                      [&](const Edit& a, const Edit& b) { return order(a) < order(b); });

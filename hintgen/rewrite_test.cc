@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// hintgen/rewrite_test.cc: strip and annotate, with examples and with thousands of random files.
+// hintgen/rewrite_test.cc: tests strip() and annotate() with examples and with random files.
 #include "hintgen/rewrite.h"
 
 #include <gtest/gtest.h>

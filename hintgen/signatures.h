@@ -15,8 +15,8 @@
 namespace hat::hintgen {
 
 // The signatures of one service: the arguments of its functions, and the types that they use.
-// Leaves out each field of unknown type (a warning has named the type), and each field whose type
-// is nested deeper than kTypeNestingMax.
+// Leaves out each field of unknown type (hintgen has warned of this type before), and each field
+// whose type is nested deeper than kTypeNestingMax.
 class Signatures {
  public:
   // Requires files without errors; `idl` must outlive this object.

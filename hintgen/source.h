@@ -27,7 +27,7 @@ struct Span {
 
 class SourceFile {
  public:
-  // `path` is the path that messages and the manifest show. Keeps at most kFileBytesMax of `text`.
+  // Keeps the first kFileBytesMax bytes of `text`. Messages and the manifest show `path`.
   SourceFile(std::string path, std::string text);
 
   const std::string& path() const { return path_; }

@@ -238,8 +238,8 @@ void ValueRules::check_base(const Type& type, const ConstValue& value, Use use) 
   }
 }
 
-// The stock compiler accepts any value for a container. A value of the wrong kind is a warning
-// here.
+// Checks the value of a list, set or map. If the value is of the wrong kind, hintgen only warns,
+// because the stock compiler accepts any value there.
 void ValueRules::check_items(const Type& type, const ConstValue& value, Use use) const {
   const bool is_map = type.kind == TypeKind::kMap;
   if (value.kind == Kind::kName) {

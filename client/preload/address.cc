@@ -81,7 +81,7 @@ void Address::give(sockaddr* address, socklen_t* bytes) const {
 }
 
 Address Address::from(in_port_t from_port) const {
-  Address local = *this;  // a connection to a loopback address comes from the same address
+  Address local = *this;  // a connection to a loopback address has the same local IP address
   local.port = from_port;
   return local;
 }

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// client/preload/connect_call.cc: connect(2), which connects over a ring if HATRPC_RINGS lists the
-// address.
+// client/preload/connect_call.cc: connect(2), which connects over a ring if the environment
+// variable HATRPC_RINGS lists the address.
 //
-// Nothing here may do harm: if anything fails, the program gets the TCP connection that it asked
-// for.
+// If anything fails here, the program gets the TCP connection that it has requested.
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -30,9 +29,9 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// The time limit of connect(2), and of the handshake after it. A daemon of the same host answers in
-// microseconds, unless other processes use all its cores; the program's event loop is blocked
-// meanwhile.
+// The time limit for connect(2) on the unix socket, and again for the handshake. During this time
+// the program's event loop is blocked. A daemon on the same host usually answers within
+// microseconds, and needs longer only if other processes use all cores.
 constexpr std::chrono::milliseconds kPatience{2000};
 
 // A descriptor that is closed at the end of its scope.
@@ -49,8 +48,8 @@ int option(int fd, int name) {
   return real::getsockopt(fd, SOL_SOCKET, name, &value, &bytes) == 0 ? value : -1;
 }
 
-// Returns true if the socket is neither connected nor connecting. A program may call connect(2)
-// again to learn the result of an earlier call.
+// Returns true if the socket is neither connected nor connecting. It can be so, because a program
+// can call connect(2) a second time to learn the result of the first call.
 bool is_new(int fd) {
   tcp_info info{};
   socklen_t bytes = sizeof info;
@@ -100,7 +99,7 @@ bool shake_hands(int fd, ring::Memory& memory) {
   return error == 0;
 }
 
-// Copies the settings that the program made before it connected.
+// Copies the socket settings that the program made before connect(2) from one socket to another.
 void carry_over(int from, int to) {
   for (const int name : {SO_RCVTIMEO, SO_SNDTIMEO}) {
     timeval time{};
@@ -115,8 +114,8 @@ void carry_over(int from, int to) {
   real::fcntl(to, F_SETFL, reinterpret_cast<void*>(intptr_t{flags}));
 }
 
-// Gives the program's descriptor number to the ring's socket, and adds the socket to the epolls
-// again.
+// Gives the program's descriptor number `fd` to the ring's unix socket, and adds the unix socket to
+// the epolls that watched the TCP socket.
 bool replace(int fd, int socket, const std::vector<EpollWatch>& watches) {
   const int flags = real::fcntl(fd, F_GETFD, nullptr);
   if (flags < 0) return false;

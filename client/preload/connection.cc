@@ -18,9 +18,9 @@
 namespace hatrpc::preload {
 namespace {
 
-constexpr int kReplacedError = -1;  // an internal value beside the errno values
-// A killed process leaves no trace in shared memory. A side that only writes therefore polls its
-// socket once in this many writes.
+constexpr int kReplacedError = -1;  // means Connection::kReplaced where a function returns an errno
+// The death of the other process does not show in shared memory, only on the socket. Therefore a
+// side that only writes polls its socket after every kWritesUnheardMax writes.
 constexpr uint32_t kWritesUnheardMax = 16;
 
 ino_t inode_of(int fd) {
@@ -43,7 +43,7 @@ int64_t now_ms() {
   return now.tv_sec * 1000 + now.tv_nsec / 1'000'000;
 }
 
-// Returns -1 if no time-out is set.
+// Returns the SO_SNDTIMEO of the socket in milliseconds, or -1 if none is set.
 int64_t send_timeout_ms(int fd) {
   timeval patience{};
   socklen_t bytes = sizeof patience;
@@ -127,7 +127,8 @@ ssize_t Connection::receive(int fd, const Parts& into, int flags) {
   }
 }
 
-// Returns the number of bytes copied, 0 at the end, -EAGAIN if there are no bytes yet, or another
+// Copies bytes from the ring to `into`, after the first `skipped` bytes of `into`. Returns the
+// number of bytes copied, 0 at the end of the stream, -EAGAIN if the ring is empty, or another
 // negative errno value.
 ssize_t Connection::take(const Parts& into, size_t skipped, int flags) {
   const Lock reader(reader_);
@@ -155,10 +156,13 @@ bool Connection::has_data(const Lock&) {
 
 bool Connection::has_data() { return has_data(Lock(reader_)); }
 
-// Returns true if there is data, or the end, after all. If it returns false, the socket becomes
-// readable when something arrives. `asks_kernel`: also polls the socket, notes its end, and reads a
-// doorbell that this side did not ask for. A call must do this before it returns EAGAIN, because
-// one edge of an edge-triggered epoll may report both a doorbell and the end.
+// Prepares the socket for a wait: asks for a doorbell, and reads old doorbells. Returns true if the
+// ring has data or the stream has ended. Otherwise the socket will become readable when data or the
+// end arrives.
+//
+// If `asks_kernel` is true, settle() also polls the socket, records the socket's end, and reads a
+// doorbell that this side did not ask for. A call that returns EAGAIN must do this first: with an
+// edge-triggered epoll, a single event can report both a doorbell and the end.
 bool Connection::settle(bool asks_kernel, const Lock& reader) {
   const bool doorbell_seen = asks_kernel && (poll_socket() & POLLIN) != 0;
   doorbells_.ask(channel_, ring::kForData);
@@ -167,7 +171,7 @@ bool Connection::settle(bool asks_kernel, const Lock& reader) {
     return true;
   }
   doorbells_.take_all(channel_, doorbell_seen);
-  return has_data(reader);  // take_all() may have found the socket's end
+  return has_data(reader);  // checked again: take_all() can have found the end of the socket
 }
 
 short Connection::poll_socket() {
@@ -178,13 +182,14 @@ short Connection::poll_socket() {
 }
 
 void Connection::note(short revents) {
-  // If this side has shut down its reads, that alone causes POLLRDHUP.
+  // If this side has shut down its reads, POLLRDHUP does not mean that the other side has ended.
   const short end = state_->reads_shut ? POLLHUP | POLLERR : POLLHUP | POLLERR | POLLRDHUP;
   if ((revents & end) != 0) channel_.lose();
 }
 
-// Sleeps in recv(2) itself, so that the kernel handles SO_RCVTIMEO, SA_RESTART and cancellation of
-// the thread.
+// Waits until the ring has data or the stream ends. Returns 0, an errno value or kReplacedError.
+// The thread sleeps in recv(2), so that the kernel handles SO_RCVTIMEO, SA_RESTART and cancellation
+// of the thread.
 int Connection::wait_for_data(int fd) {
   Spinner spinner(usual_wait_ns_[0]);
   while (spinner.again()) {
@@ -233,7 +238,8 @@ ssize_t Connection::send(int fd, const Parts& from, int flags) {
   }
 }
 
-// Returns the number of bytes copied, 0 if the ring is full, or a negative errno value.
+// Copies bytes to the ring from `from`, after the first `skipped` bytes of `from`. Returns the
+// number of bytes copied, 0 if the ring is full, or a negative errno value.
 ssize_t Connection::put(const Parts& from, size_t skipped) {
   if (unanswered_writes_.fetch_add(1, std::memory_order_relaxed) % kWritesUnheardMax ==
       kWritesUnheardMax - 1) {
@@ -256,8 +262,9 @@ bool Connection::has_space() {
          channel_.broken();
 }
 
-// Sleeps in naps of kNapMs. It cannot sleep on the socket, which may contain doorbells for data
-// that another thread will read.
+// Waits until the ring has space. Returns 0, an errno value or kReplacedError. The thread sleeps
+// for kNapMs at a time: it cannot wait for the socket to become readable, because the socket can
+// contain doorbells for data that another thread will read.
 int Connection::wait_for_space(int fd) {
   constexpr int kNapMs = 1;
   Spinner spinner(usual_wait_ns_[1]);
@@ -268,8 +275,8 @@ int Connection::wait_for_space(int fd) {
   const int64_t from_ms = now_ms();
   while (!has_space()) {
     if (timeout_ms >= 0 && now_ms() - from_ms >= timeout_ms) return EAGAIN;
-    // A signal does not end the wait: poll(2) does not report whether its handler was set with
-    // SA_RESTART.
+    // A signal does not end the wait, because this code cannot know whether the signal's handler
+    // has SA_RESTART.
     if (real::poll(nullptr, 0, kNapMs) < 0 && errno != EINTR) return errno;
     poll_socket();
     if (!descriptors::holds(fd, this)) return kReplacedError;
@@ -277,12 +284,13 @@ int Connection::wait_for_space(int fd) {
   return 0;
 }
 
-// Returns true if there is space, if necessary after a short wait. The kernel always reports the
-// socket as writable, so without this wait a program that polls for space would never sleep.
+// Returns true if the ring has space, if necessary after a short wait. The wait is for programs
+// that wait for POLLOUT with epoll: the kernel always reports the socket as writable, so without
+// the wait such a program would call send(2) again and again without sleeping.
 bool Connection::space_comes_soon() {
   if (has_space()) return true;
   poll_socket();
-  if (!has_data()) {  // otherwise the program can read first
+  if (!has_data()) {  // if there is data, the program can read it instead of waiting for space
     Spinner spinner(usual_wait_ns_[1]);
     while (spinner.again()) {
       if (has_space()) return true;
@@ -313,7 +321,8 @@ int Connection::shutdown(int fd, int how) {
     channel_.end_writes();
   }
   if (how == SHUT_WR) return 0;
-  // Wakes the threads that read or poll. From now on the kernel rejects the other side's doorbells.
+  // The shutdown of the socket wakes the threads that read or poll. From now on, the kernel rejects
+  // the doorbells of the other side.
   state_->reads_shut = true;
   return real::shutdown(fd, SHUT_RD);
 }

@@ -1,17 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// client/preload/connection.h: a program's TCP socket whose bytes travel over a ring instead.
+// client/preload/connection.h: a connection that the program opened as a TCP socket, and whose
+// bytes travel over a pair of rings.
 //
-// The program's descriptor is the ring's unix socket, and the bytes on that socket are doorbells.
-// So the kernel's poll(2) and epoll work on it, O_NONBLOCK and other flags are the descriptor's
-// own, and the socket's end is the ring's end. This class carries the bytes of the stream.
+// The program's descriptor is now the unix socket of the rings, and the bytes on that socket are
+// doorbells. Therefore poll(2) and epoll work on the descriptor, the descriptor has its own flags
+// such as O_NONBLOCK, and the connection ends when the socket ends. This class carries the bytes of
+// the stream, in one of two modes:
 //
-// lazy     no epoll has the descriptor. This side asks for doorbells only before a thread sleeps or
-//          a call returns EAGAIN, so two sides that are busy make no system call.
-// watched  an epoll has the descriptor. This side asks for a doorbell whenever the ring becomes
-//          empty.
+// lazy     No epoll has the descriptor. This side asks for a doorbell only before a thread sleeps
+//          or a call returns EAGAIN, so two busy sides make no system call.
+// watched  An epoll has the descriptor. This side asks for a doorbell each time that the ring
+//          becomes empty.
 //
-// Errors   as read(2), send(2) and similar calls: -1 and errno. kReplaced: another thread replaced
-//          or closed the descriptor meanwhile; the caller then makes the C library's call.
+// Errors   as of read(2), send(2) and similar calls: -1 and errno. In addition, kReplaced means
+//          that another thread has replaced or closed the descriptor: the caller must then call the
+//          C library's function.
 // Thread   any number of threads, as with a socket.
 #pragma once
 
@@ -33,31 +36,38 @@ class Connection {
  public:
   static constexpr ssize_t kReplaced = -2;
 
-  // Duplicates `socket`, and takes ownership of the memory. Returns null if descriptors or memory
-  // are exhausted.
+  // Creates a connection with a duplicate of `socket`, and takes ownership of `memory`.
+  // `doorbells_asked` and `doorbells_due` are the initial Doorbells::Counts. Returns null if the
+  // process has no more descriptors or memory.
   static std::shared_ptr<Connection> make(int socket, ring::Memory memory, const Address& peer,
                                           uint32_t doorbells_asked, uint32_t doorbells_due);
   // Takes ownership of both descriptors, which must come from descriptors::hide().
   Connection(int socket, int memory_fd, ring::Memory memory, const Address& peer);
   ~Connection();
 
-  // `fd` is the program's descriptor; `flags` are MSG_*.
+  // Receives as recvmsg(2) does. `fd` is the program's descriptor; `flags` are MSG_ values.
   ssize_t receive(int fd, const Parts& into, int flags);
+  // Sends as sendmsg(2) does.
   ssize_t send(int fd, const Parts& from, int flags);
   int shutdown(int fd, int how);
 
-  // Returns the events that poll(2) would report for a TCP socket: those of `events` that hold, and
-  // POLLHUP and POLLERR.
+  // Returns the events that poll(2) would report for a TCP socket: the ones of `events` that have
+  // occurred, and POLLHUP and POLLERR.
   short ready(short events);
-  // Asks for a doorbell for data, if `events` include data. Returns false if one of `events` holds
-  // already. `woken`: the socket became readable during the last sleep, but the ring had nothing.
+  // Asks for a doorbell if `events` include data. Returns false if one of `events` has already
+  // occurred. `woken` is true if the socket became readable during the last sleep of the caller,
+  // but the ring was empty.
   bool may_sleep(short events, bool woken);
-  void note(short revents);  // `revents`: poll(2)'s, for the socket
-  void watch();              // an epoll has the descriptor from now on
+  // Records the end of the socket if `revents`, the events that poll(2) has reported for the
+  // socket, include the end.
+  void note(short revents);
+  // Changes to the mode "watched", because an epoll has the descriptor from now on.
+  void watch();
 
   void set_nonblocking(bool is) { state_->nonblocking = is; }
   size_t readable_bytes();
-  size_t unread_bytes();  // sent, and not yet read by the other side
+  // Returns the number of bytes that were sent but that the other side has not yet read.
+  size_t unread_bytes();
   std::atomic<int64_t>& usual_wait_ns() { return usual_wait_ns_[0]; }
 
   const Address& peer() const { return peer_; }
@@ -67,9 +77,9 @@ class Connection {
   int memory_fd() const { return memory_fd_; }
   const Doorbells::Counts& doorbells() const { return state_->doorbells; }
 
-  // Records that another process uses the connection too, from now on.
+  // Records that from now on another process uses this connection, too.
   void share() { is_shared_ = true; }
-  // Renews the locks in a forked child, in which the threads that held them do not exist.
+  // Creates the locks anew in a forked child, where the threads that held them do not exist.
   void forget_threads();
 
  private:
@@ -89,10 +99,11 @@ class Connection {
   bool has_data();
   bool has_data(const Lock& reader);
   bool has_space();
-  // Polls the socket without waiting, notes its end, and returns its events.
+  // Polls the socket without waiting, records the end of the socket, and returns the socket's
+  // events.
   short poll_socket();
 
-  ForkShared<State> state_;  // first: only its constructor may fail
+  ForkShared<State> state_;  // the first member, because its constructor is the only one that fails
   ring::Channel channel_;
   const int memory_fd_;
   const Address peer_;
@@ -105,7 +116,7 @@ class Connection {
   std::atomic<bool> is_watched_ = false;
   std::atomic<bool> is_shared_ = false;
   std::atomic<uint32_t> unanswered_writes_ = 0;
-  // Recent wait: [0] for data (readers), [1] for space (writers).
+  // How long recent waits took: [0] of readers for data, [1] of writers for space.
   std::atomic<int64_t> usual_wait_ns_[2]{};
 };
 

@@ -23,7 +23,8 @@ namespace {
 
 using descriptors::Kind;
 
-// Records that `made` is now a duplicate of `fd`, and forgets what `made` was before.
+// Records that descriptor `made` is now a duplicate of `fd`, whatever `made` was before. Does
+// nothing if `made` is negative. Returns `made`.
 int duplicated(int fd, int made) {
   if (made < 0 || made == fd || !descriptors::is_own_table()) return made;
   epoll_watches::forget(made);
@@ -34,8 +35,8 @@ int duplicated(int fd, int made) {
   return made;
 }
 
-// Fails with EBUSY if the program names a descriptor of this library's own, as if another thread
-// had just taken that number.
+// Returns true and sets errno to EBUSY if `fd` is a descriptor of this library's own. The kernel
+// also returns EBUSY if another thread is just opening a descriptor with this number.
 bool is_taken(int fd) {
   if (descriptors::kind(fd) != Kind::kHidden) return false;
   errno = EBUSY;
@@ -62,13 +63,13 @@ using namespace hatrpc::preload;
 
 HAT_INTERCEPTED int close(int fd) {
   const Kind kind = descriptors::kind(fd);
-  if (kind == Kind::kHidden) return 0;  // the program closes every descriptor it finds
+  if (kind == Kind::kHidden) return 0;  // some programs close every descriptor that they find
   if (kind == Kind::kRing) descriptors::drop(fd);
   epoll_watches::forget(fd);
   return real::close(fd);
 }
 
-// libuv, and so Node.js, closes descriptors without the C library's close().
+// The library libuv (of Node.js) closes descriptors by syscall(SYS_close, fd), not by close(fd).
 HAT_INTERCEPTED long syscall(long number, ...) noexcept {
   va_list rest;
   va_start(rest, number);
@@ -79,8 +80,8 @@ HAT_INTERCEPTED long syscall(long number, ...) noexcept {
   return real::syscall(number, words[0], words[1], words[2], words[3], words[4], words[5]);
 }
 
-// If the kernel returns a number that is still in the table, the program closed it in a way that
-// this library did not see.
+// Drops what the table has about the new descriptor number. If the table has an entry for this
+// number, the program has closed the old descriptor in a way that this library did not see.
 HAT_INTERCEPTED int socket(int domain, int type, int protocol) noexcept {
   const int fd = real::socket(domain, type, protocol);
   descriptors::drop(fd);

@@ -14,20 +14,20 @@
 namespace hatrpc::preload::descriptors {
 namespace {
 
-constexpr int kHiddenFrom = 512;  // programs use lower numbers; few use so many
+constexpr int kHiddenFrom = 512;  // few programs have 512 descriptors, so they use lower numbers
 
-// The table grows by pages: most processes never have a descriptor beyond the first page.
+// The table is allocated in pages, because most processes need only the first page.
 constexpr int kPage = 256;
 using Page = std::shared_ptr<Connection>[kPage];
 constinit std::atomic<Page*> pages[kMax / kPage]{};
 
-// Each descriptor number has one of these locks, so threads with different connections rarely
-// contend.
+// Descriptor number n uses lock n modulo kLocks, so threads with different connections rarely wait
+// for the same lock.
 constexpr int kLocks = 64;
 constinit std::mutex locks[kLocks];
 std::mutex& lock_of(int fd) { return locks[fd % kLocks]; }
 
-constinit std::atomic<int> end{0};  // one above the highest number that was ever a ring
+constinit std::atomic<int> end{0};  // one more than the highest number that was ever a ring
 constinit std::atomic<pid_t> owner{0};
 
 std::shared_ptr<Connection>& slot(int fd) {
@@ -88,7 +88,7 @@ void put(int fd, std::shared_ptr<Connection> connection) {
   const std::lock_guard lock(lock_of(fd));
   kinds[fd] = connection != nullptr ? Kind::kRing : Kind::kForeign;
   slot(fd).swap(connection);
-}  // releases the old connection after the lock: that closes descriptors
+}  // releases the lock, and only then the old connection, because that closes descriptors
 
 void for_each_ring(void (*visit)(void* context, int fd, Connection&), void* context) {
   for (int fd = 0; fd < end.load(); ++fd) {

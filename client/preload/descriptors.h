@@ -2,12 +2,13 @@
 // client/preload/descriptors.h: records which of the process's descriptors are connections over
 // rings.
 //
-// Every intercepted call checks its descriptor here first. For a descriptor that is not a ring,
-// this costs one load of one byte.
+// Every intercepted call first looks up its descriptor here. If the descriptor is not a ring's
+// socket, the lookup costs one load of one byte.
 //
-// Forks    Parent and child both continue to use the connections that they share, one at a time.
-//          The child of a vfork() shares the table's memory, but not the descriptors: what it does
-//          to them before its exec changes nothing here (is_own_table()).
+// Forks    After a fork(), parent and child can both use the connections that they share, but not
+//          at the same time. The child of a vfork() has its own descriptors, but uses the parent's
+//          memory and therefore the parent's table. So this table ignores what such a child does to
+//          its descriptors before its exec (is_own_table()).
 // Thread   any.
 #pragma once
 
@@ -22,14 +23,14 @@ class Connection;
 
 namespace descriptors {
 
-inline constexpr int kMax = 65536;  // a descriptor of this number or above is never on a ring
+inline constexpr int kMax = 65536;  // a descriptor with this number or a higher one is never a ring
 
 enum class Kind : uint8_t {
-  kForeign,  // not a descriptor of this library
-  kRing,     // a program's socket that is on a ring
-  // Programs that close every descriptor they find must skip a hidden one. So must the child of a
-  // vfork, because the exec needs it.
-  kHidden,  // this library's own descriptor
+  kForeign,  // any other descriptor of the program
+  kRing,     // a socket of the program whose bytes travel over rings
+  // A descriptor of this library's own. close() ignores it, because some programs close every
+  // descriptor that they find.
+  kHidden,
 };
 
 inline constinit std::atomic<Kind> kinds[kMax]{};
@@ -39,28 +40,29 @@ inline Kind kind(int fd) {
 }
 inline bool is_ring(int fd) { return kind(fd) == Kind::kRing; }
 
-// Returns null if `fd` is not a ring.
+// Returns the connection of `fd`, or null if `fd` is not a ring.
 std::shared_ptr<Connection> find_ring(int fd);
 inline std::shared_ptr<Connection> ring(int fd) { return is_ring(fd) ? find_ring(fd) : nullptr; }
 // Returns true if `fd` is still `connection`; returns false if another thread has closed or
 // replaced it.
 inline bool holds(int fd, const Connection* connection) { return ring(fd).get() == connection; }
 
+// Returns false in the child of a vfork(), which uses the table of its parent.
 bool is_own_table();
-// Makes `fd` a descriptor of `connection`, or an ordinary one if `connection` is null. Releases the
-// connection that `fd` was before, if any.
+// Records that `fd` is a descriptor of `connection`, or of no connection if `connection` is null.
+// Releases the previous connection of `fd`, if there was one.
 void put(int fd, std::shared_ptr<Connection> connection);
 inline void drop(int fd) {
   if (is_ring(fd) && is_own_table()) put(fd, nullptr);
 }
-// Calls `visit` for each ring. Each is looked up under its lock, so other threads may change the
-// table.
+// Calls `visit` for each descriptor that is a ring. Other threads can change the table during the
+// call, because each lookup takes the lock of its descriptor.
 void for_each_ring(void (*visit)(void* context, int fd, Connection&), void* context);
 
-// Returns a duplicate of `fd` that closes on exec, with a number that programs do not expect; or -1
-// and errno.
+// Returns a duplicate of `fd` with FD_CLOEXEC and with a high number, which programs do not use
+// themselves. Returns -1 and sets errno if there is no descriptor left.
 int hide(int fd);
-// Closes what hide() returned.
+// Closes a descriptor that hide() returned.
 void close_hidden(int fd);
 
 }  // namespace descriptors

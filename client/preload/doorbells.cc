@@ -14,8 +14,8 @@ void Doorbells::ask(ring::Channel& channel, uint32_t what) {
   const uint32_t taken = asked & ~channel.armed();
   counts_.due += static_cast<uint32_t>(std::popcount(taken));
   asked &= ~taken;
-  // A bit that was set all along needs no barrier: the other side finds it when it changes its
-  // counters.
+  // If the bits have been set since an earlier ask(), no barrier is needed: the other side sees the
+  // bits when it changes its counters.
   if ((what & ~asked) != 0) channel.arm(what & ~asked);
   counts_.asked = asked | what;
 }

@@ -1,24 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
-// client/preload/doorbells.h: keeps the doorbells in a connection's socket in step with its ring,
-// so that poll(2) and epoll report correctly whether the ring has data.
+// client/preload/doorbells.h: decides which doorbells to read from a connection's socket, so that
+// poll(2) and epoll report correctly whether the ring has data.
 //
-// A program polls its socket, which contains the doorbells that the other side sent (docs/shm.md).
-// So a doorbell must be in the socket as long as the ring has something to read, and should not
-// stay there for much longer.
+// A program polls its socket, and the socket contains the doorbells that the other side sent
+// (docs/shm.md). So a doorbell must be in the socket while the ring has data, and should be read
+// soon after the data was read.
 //
-// asked   the bits that this side has set in `waits`. If a bit is no longer set in shared memory,
-//         the other side has cleared it, and has sent its doorbell or sends it at once.
-// due     the number of doorbells whose bits the other side cleared and which this side has not yet
-//         read from the socket.
+// asked   the bits that this side has set in its field `waits` in shared memory. If the other side
+//         has cleared such a bit, the other side has sent a doorbell or sends it at once.
+// due     the number of doorbells whose bits the other side has cleared, and which this side has
+//         not yet read from the socket.
 //
-// This class never reads more doorbells than are due (take_all() has the one exception). A due
-// doorbell belongs to an earlier change, which this side sees when it checks the ring. A doorbell
-// that is not due may announce later data: if it were read, the program would not learn of that
-// data, because the other side does not ring again.
+// This class never reads more doorbells than are due (with one exception: take_all()). A due
+// doorbell announces a change that this side sees when it next checks the ring. A doorbell that is
+// not due can announce later data. If this class read such a doorbell, the program would not learn
+// of the data, because the other side does not ring a second time.
 //
-// Thread  calls for data hold the connection's reader lock; another thread may ask for space at the
-//         same time, so a mutex protects the counts.
-// Forks   the counts are in memory that parent and child share, because both share the socket.
+// Thread  A caller that asks for data holds the connection's reader lock. Another thread can ask
+//         for space at the same time, so a mutex protects the counts.
+// Forks   The counts are in memory that parent and child share, because they share the socket, too.
 #pragma once
 
 #include <atomic>
@@ -36,18 +36,21 @@ class Doorbells {
     std::atomic<uint32_t> due;
   };
 
-  // After a connector's handshake one doorbell is due: see Handshake::leave_a_doorbell().
+  // Uses the caller's `counts`. After the handshake, `counts.due` must be 1 if the handshake left a
+  // byte in the socket (Handshake::leave_a_doorbell()).
   explicit Doorbells(Counts& counts) : counts_(counts) {}
 
-  // Asks the other side to ring for `what` too. Afterwards the caller checks the ring.
+  // Asks the other side to ring for `what` (kForData or kForSpace), in addition to earlier
+  // requests. The caller must check the ring afterwards.
   void ask(ring::Channel& channel, uint32_t what);
-  // Reads all doorbells that are due, after the caller called ask() and found the ring empty.
-  // `seen`: the socket contained a doorbell before ask(). If `seen` is true and none is due, reads
-  // that one too, because this side did not ask for it.
+  // Reads all due doorbells. Call this if the ring was empty after ask(). `seen` must be true if
+  // the socket contained a doorbell before ask(). In that case, if no doorbell is due, the function
+  // reads the one doorbell, because this side has not asked for it.
   void take_all(ring::Channel& channel, bool seen);
-  // Reads all doorbells that are due but one, after the caller found data in the ring.
+  // Reads all due doorbells except one. Call this if the ring has data.
   void take_all_but_one(ring::Channel& channel);
 
+  // Creates the mutex anew in a forked child, where the thread that held the mutex does not exist.
   void forget_threads();
 
  private:

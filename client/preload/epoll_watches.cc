@@ -20,7 +20,7 @@ constinit std::mutex mutex;
 constinit std::atomic<size_t> count{0};
 
 Watches& watches() {
-  static Watches& all = *new Watches;  // never destroyed: threads may run while the process ends
+  static Watches& all = *new Watches;  // never destroyed: threads can run while the process exits
   return all;
 }
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// client/preload/epoll_watches.h: records which epolls have a TCP socket that may still become a
-// ring.
+// client/preload/epoll_watches.h: records which epolls watch a TCP socket, as long as connect(2)
+// can still replace the TCP socket by a ring.
 //
-// A program may add its socket to an epoll and connect it afterwards. The ring's socket then takes
-// the descriptor number, but the epoll's entry belongs to the old socket, so the entry must be
-// added again.
+// A program can add a TCP socket to an epoll before it connects the socket. When the ring's unix
+// socket then takes the descriptor number, the epoll's entry still belongs to the TCP socket.
+// Therefore this library must add the entry again for the unix socket.
 #pragma once
 
 #include <sys/epoll.h>
@@ -20,14 +20,17 @@ struct EpollWatch {
 
 namespace epoll_watches {
 
+// Records a successful call epoll_ctl(epoll, operation, fd, event) if `fd` is a TCP socket.
 void note(int fd, int epoll, int operation, const epoll_event* event);
+// Drops the records about `fd`.
 void forget(int fd);
-// Called around a fork, so that the child's copy is complete and its lock is free.
+// Takes the lock before a fork, so that the child's copy of the records is consistent.
 void before_fork();
+// Releases the lock after a fork, in the parent and in the child.
 void after_fork();
-// Returns the entries that the kernel still has: a program may have closed the epoll or the socket
-// in a way that this library did not see. Must be called before another file takes the descriptor
-// number.
+// Returns the recorded epolls of `fd` of which the kernel still has the entry: the program can have
+// closed the epoll or the socket in a way that this library did not see. Call this before another
+// socket takes the descriptor number.
 std::vector<EpollWatch> of(int fd);
 
 }  // namespace epoll_watches

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// client/preload/exec_calls.cc: exec and posix_spawn, which pass connections on to the new program.
+// client/preload/exec_calls.cc: the exec and posix_spawn functions, which pass open connections to
+// the new program in the environment variable HATRPC_RINGS_OPEN (inheritance.h).
 //
-// Each function calls a C library function that takes an environment. The C library's variants
-// without an environment cannot be used, because they continue inside the library, where nothing is
-// intercepted.
+// Each function calls a function of the C library that has an environment as its parameter. A
+// function without this parameter, such as execv(), cannot be used: the C library's execv() calls
+// execve() internally, and a preloaded library cannot intercept such a call.
 #include <alloca.h>
 #include <spawn.h>
 #include <unistd.h>
@@ -19,8 +20,8 @@ namespace {
 
 using real::Strings;
 
-// Calls `run` with `environment` and the rings' variable, for the new program. Uses the stack only,
-// because the child of a vfork may not allocate.
+// Calls `run` with a copy of `environment` to which HATRPC_RINGS_OPEN is added. The copy is on the
+// stack, because the child of a vfork must not allocate memory.
 template <class Run>
 int with_rings(Strings environment, Run run) {
   constexpr size_t kStringsMax = 8192;  // 64 KiB of stack
@@ -36,7 +37,7 @@ int with_rings(Strings environment, Run run) {
   return run(all);
 }
 
-// Returns the number of arguments of an execl(), without the null after them.
+// Returns the number of arguments of an execl(), without the null pointer at the end.
 size_t count_words(va_list& rest) {
   va_list counted;
   va_copy(counted, rest);
@@ -46,8 +47,8 @@ size_t count_words(va_list& rest) {
   return count;
 }
 
-// Copies the arguments and the null into `all`, which has space for `count` + 1; `rest` is after
-// the null then.
+// Copies the `count` arguments and the null pointer at the end into `all`. Afterwards `rest` is at
+// the argument that follows the null pointer.
 void take_words(char** all, size_t count, const char* first, va_list& rest) {
   all[0] = const_cast<char*>(first);
   for (size_t i = 1; i <= count; ++i) all[i] = va_arg(rest, char*);

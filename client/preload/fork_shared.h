@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// client/preload/fork_shared.h: an object that a process shares with its forked children, as they
-// share the open file of a descriptor.
+// client/preload/fork_shared.h: an object in memory that a process shares with its forked children.
 #pragma once
 
 #include <sys/mman.h>

@@ -27,9 +27,9 @@ ino_t socket_inode(int fd) {
   return fstat(fd, &info) == 0 && S_ISSOCK(info.st_mode) ? info.st_ino : 0;
 }
 
-// Returns true if the socket survives the exec, under the program's own number or as standard
-// input, output or error: the child of a vfork may have duplicated it there, which the table does
-// not show.
+// Returns true if the socket with `inode` stays open across an exec, as descriptor `fd` or as
+// standard input, output or error. The three standard descriptors are checked because the child of
+// a vfork can have duplicated the socket to them, which the table of descriptors does not record.
 bool survives_exec(int fd, ino_t inode) {
   for (const int each : {fd, 0, 1, 2}) {
     const int flags = real::fcntl(each, F_GETFD, nullptr);
@@ -88,7 +88,7 @@ void take_over(const Word& word) {
       connection = Connection::make(fd, std::move(memory), word.peer, word.asked, word.due);
       if (connection == nullptr) break;
     }
-    connection->share();  // with the process that passed it on
+    connection->share();  // the process that passed the connection on can still use it
     descriptors::put(fd, connection);
   }
   closedir(folder);
@@ -117,7 +117,7 @@ void Inheritance::add(int fd, Connection& connection) {
       std::snprintf(end_, static_cast<size_t>(text_ + sizeof text_ - end_), "%s%lu/%d/%u/%u/%s",
                     count_ == 0 ? "" : ",", static_cast<unsigned long>(inode), memory,
                     connection.doorbells().asked.load(), connection.doorbells().due.load(), peer);
-  connection.share();  // a vfork runs no fork handler
+  connection.share();  // needed here, because a vfork does not run the handlers of a fork
   memories_[count_++] = memory;
   last_ = inode;
 }
@@ -138,10 +138,10 @@ void inherit() {
   }
 }
 
-// Runs before main(), and after the C library's own constructors.
+// Runs before main(), and after the constructors of the C library.
 __attribute__((constructor)) static void start() {
-  // A child that a multithreaded process has forked calls these before an exec, when it must not
-  // call dlsym(3).
+  // Looks these functions up early: a forked child of a multithreaded process calls them before an
+  // exec, and must not call dlsym(3) then.
   real::execve.find();
   real::execvpe.find();
   real::close.find();

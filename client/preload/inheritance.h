@@ -1,17 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// client/preload/inheritance.h: connections that a process passes on to the program that it becomes
-// or starts.
+// client/preload/inheritance.h: passes the connections of a process to the program that the process
+// executes with exec(2) or starts with posix_spawn(3).
 //
-// A descriptor without FD_CLOEXEC survives exec(2), but a mapping of the ring's memory does not. So
-// the process passes the memory's descriptor too, and HATRPC_RINGS_OPEN lists the connections,
-// separated by commas:
+// A socket without FD_CLOEXEC stays open across exec(2), but the mapping of the ring's memory does
+// not. So the process also passes a descriptor of the memory, and lists the connections, separated
+// by commas, in the environment variable HATRPC_RINGS_OPEN:
 //
-//   INODE/MEMORY/ASKED/DUE/PEER,…     the socket's inode (its descriptor number may change);
-//                                     the memory's descriptor; Doorbells::Counts; the peer's
-//                                     address
+//   INODE/MEMORY/ASKED/DUE/PEER,…
 //
-// Thread   the thread that is about to exec; also in the child of a fork or a vfork, where nothing
-//          may be allocated.
+//   INODE        the inode of the socket, because the socket's descriptor number can change
+//   MEMORY       the descriptor of the ring's memory
+//   ASKED, DUE   the values of Doorbells::Counts
+//   PEER         the address to which the program connected
+//
+// Thread   the thread that calls exec(2). This code must not allocate memory, because it also runs
+//          in the child of a fork or a vfork.
 #pragma once
 
 #include <sys/types.h>
@@ -20,8 +23,9 @@ namespace hatrpc::preload {
 
 class Connection;
 
-// The connections that the new program receives. Their memory's descriptors stay open until the
-// object is destroyed, because an exec may fail.
+// The connections that the new program receives. The destructor closes the descriptors of the
+// rings' memory that the constructor has opened; it runs only if exec(2) has failed, or after
+// posix_spawn(3).
 class Inheritance {
  public:
   Inheritance();
@@ -44,7 +48,7 @@ class Inheritance {
   char text_[kMost * 128];
 };
 
-// Takes over the connections that the program before this one passed on.
+// Takes over the connections that HATRPC_RINGS_OPEN lists. Called when the program starts.
 void inherit();
 
 }  // namespace hatrpc::preload

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// client/preload/option_calls.cc: calls about a socket's names and options, which a ring answers as
-// TCP would.
+// client/preload/option_calls.cc: getpeername, getsockname, getsockopt and setsockopt, which return
+// for a ring what they would return for a TCP socket.
 #include <netinet/in.h>
 #include <sys/socket.h>
 
@@ -34,7 +34,7 @@ HAT_INTERCEPTED int getsockopt(int fd, int level, int name, void* value,
     known = connection->peer().family;
   } else if (level == SOL_SOCKET && name == SO_PROTOCOL) {
     known = IPPROTO_TCP;
-    // SO_ERROR is 0: an error of the unix socket is not the program's.
+    // SO_ERROR stays 0, because an error of the unix socket is not an error of the connection.
   } else if (level != SOL_SOCKET || name != SO_ERROR) {
     return real::getsockopt(fd, level, name, value, bytes);
   }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// client/preload/options.h: TCP and IP options of a ring's unix socket, which has neither.
+// client/preload/options.h: the TCP and IP options of a connection over rings.
 //
-// This class stores a value that the program sets, so that the program reads the same value back.
-// The value has no effect: TCP_NODELAY, for example, is not needed because a ring delays nothing.
+// A unix socket does not have such options. Therefore this class stores each value that the program
+// sets, and returns the value when the program reads it. The values have no effect.
 #pragma once
 
 #include <sys/socket.h>
@@ -16,13 +16,16 @@ namespace hatrpc::preload {
 
 class Options {
  public:
+  // Returns true if `level` is the level of TCP, IPv4 or IPv6 options.
   static bool is_one(int level);
 
-  // Behave as setsockopt(2) and getsockopt(2).
+  // Stores an option, as setsockopt(2) does.
   int set(int level, int name, const void* value, socklen_t bytes);
+  // Returns an option, as getsockopt(2) does.
   int get(int level, int name, void* value, socklen_t* bytes);
   // Copies the options that matter to programs from the TCP socket that the ring replaces.
   void take_from(int tcp_socket);
+  // Creates the mutex anew in a forked child, where the thread that held the mutex does not exist.
   void forget_threads();
 
  private:
@@ -30,7 +33,8 @@ class Options {
   std::map<std::pair<int, int>, std::vector<char>> values_;
 };
 
-// Copies as much of a value as the caller has space for, as getsockopt(2) does.
+// Copies a value of `size` bytes to `into` as getsockopt(2) does: at most `*bytes` bytes, and sets
+// `*bytes` to the number of copied bytes. Returns 0, or -1 and errno.
 int give_option(const void* value, size_t size, void* into, socklen_t* bytes);
 
 }  // namespace hatrpc::preload

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// client/preload/parts.h: bytes in several buffers, as readv(2) takes them.
+// client/preload/parts.h: a list of buffers, as readv(2) and writev(2) use it.
 #pragma once
 
 #include <sys/uio.h>
@@ -28,6 +28,8 @@ class Parts {
     });
     return done;
   }
+  // Copies from the buffers, after their first `skipped` bytes, to `into`. Returns the number of
+  // bytes copied.
   size_t empty(size_t skipped, std::span<std::byte> into) const {
     size_t done = 0;
     each(skipped, into.size(), [&](const char* at, size_t bytes) {

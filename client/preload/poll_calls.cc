@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// client/preload/poll_calls.cc: poll, ppoll, select and pselect, if rings are among the descriptors
-// that they wait for.
+// client/preload/poll_calls.cc: poll, ppoll, select and pselect. Calls without rings go to the C
+// library.
 #include <poll.h>
 #include <sys/select.h>
 
@@ -15,8 +15,8 @@
 namespace hatrpc::preload {
 namespace {
 
-// One of select(2)'s three sets; a null pointer is the empty set. Programs use larger sets than
-// fd_set.
+// One of the three sets of descriptors of select(2). A null pointer means an empty set. The set can
+// be larger than an fd_set, because programs allocate larger sets themselves.
 class Set {
  public:
   explicit Set(fd_set* set) : words_(reinterpret_cast<unsigned long*>(set)) {}

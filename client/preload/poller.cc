@@ -51,7 +51,7 @@ class Poller {
   const nfds_t count_;
   const sigset_t* const mask_;
   std::vector<pollfd> native_;
-  std::vector<std::shared_ptr<Connection>> rings_;  // null: not a ring
+  std::vector<std::shared_ptr<Connection>> rings_;  // null for a descriptor that is not a ring
   bool all_rings_;
   bool naps_ = false;
   std::optional<Duration> timeout_;
@@ -69,7 +69,8 @@ int Poller::poll_once() {
   return ready;
 }
 
-// Spins only if all descriptors are rings: the events of other descriptors must not wait for it.
+// Spins until a ring is ready; returns false if none became ready in time. Does not spin if some
+// descriptors are not rings, because spinning would delay their events.
 bool Poller::spin() {
   if (!all_rings_ || timeout_ == Duration::zero()) return false;
   Spinner spinner(rings_[0]->usual_wait_ns());
@@ -79,8 +80,8 @@ bool Poller::spin() {
   return false;
 }
 
-// Asks for the rings' doorbells, and sets the events that the kernel waits for. Returns false if a
-// ring is ready.
+// Asks for the doorbells of the rings, and sets the events for which the kernel must wait. Returns
+// false if a ring is ready.
 bool Poller::may_sleep() {
   naps_ = false;
   for (nfds_t i = 0; i < count_; ++i) {
@@ -107,7 +108,8 @@ int Poller::ask_kernel(std::optional<Duration> timeout) {
   return real::ppoll(native_.data(), count_, timeout ? &time : nullptr, mask_);
 }
 
-// Merges the kernel's revents with the rings' state; returns how many descriptors are ready.
+// Stores the events of all descriptors in `fds_`: for a ring from its state in shared memory, for
+// other descriptors from the kernel. Returns how many descriptors are ready.
 int Poller::merge() {
   int ready = 0;
   for (nfds_t i = 0; i < count_; ++i) {
@@ -133,7 +135,7 @@ int Poller::run() {
     if (said < 0) return ready && errno == EINTR ? poll_once() : -1;
     if (const int all = merge(); all != 0 || ready) {
       if (all != 0) return all;
-      continue;  // another thread has taken what was ready
+      continue;  // another thread has read the data in the meantime
     }
     if (timeout_ && Clock::now() - from_ >= *timeout_) return 0;
   }

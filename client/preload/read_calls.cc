@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// client/preload/read_calls.cc: read, recv and the other reading calls, on rings.
+// client/preload/read_calls.cc: read, recv and the other functions that read, for rings.
 #include <sys/socket.h>
 #include <sys/uio.h>
 
@@ -10,7 +10,7 @@
 namespace hatrpc::preload {
 namespace {
 
-// Returns kReplaced if `fd` is not a ring, or is one no longer.
+// Reads from a ring as recvmsg(2) does. Returns kReplaced if `fd` is not, or no longer, a ring.
 ssize_t receive(int fd, const iovec* parts, size_t count, int flags) {
   const auto connection = descriptors::ring(fd);
   return connection == nullptr ? Connection::kReplaced
@@ -87,7 +87,7 @@ HAT_INTERCEPTED ssize_t recvmsg(int fd, msghdr* message, int flags) {
   return real::recvmsg(fd, message, flags);
 }
 
-// Receives one message per call, which recvmmsg(2) allows.
+// Receives only one message per call: recvmmsg(2) can always return fewer messages than `count`.
 HAT_INTERCEPTED int recvmmsg(int fd, mmsghdr* messages, unsigned count, int flags,
                              timespec* timeout) {
   if (!descriptors::is_ring(fd) || count == 0)

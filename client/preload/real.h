@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// client/preload/real.h: the C library's own functions, which this library's functions of the same
-// names hide.
+// client/preload/real.h: the functions of the C library that this library replaces with functions
+// of the same names.
 //
-// Each is looked up when it is first called, because a constructor of another library may call
-// read() before any constructor of this one has run.
+// Each function is looked up at its first call. A lookup in a constructor would be too late: a
+// constructor of another library can call read() before the constructors of this library run.
 #pragma once
 
 #include <dlfcn.h>
@@ -21,7 +21,7 @@
 #include <cstdio>
 #include <type_traits>
 
-// Marks the functions that hide the C library's. All other symbols stay inside this library.
+// Marks the functions that replace functions of the C library. Other symbols are not exported.
 #define HAT_INTERCEPTED extern "C" __attribute__((visibility("default")))
 
 namespace hatrpc::preload {
@@ -44,7 +44,8 @@ class Real<Result(Words...)> {
       return -1;
     }
   }
-  // Looks the function up. Called early for functions that run where nothing may be allocated.
+  // Returns the C library's function, or null if it has none of this name. A caller that must not
+  // allocate memory later can call this early.
   Function find() {
     Function function = found_.load(std::memory_order_relaxed);
     if (function != nullptr) return function;
@@ -85,7 +86,8 @@ inline constinit Real<int(int, int)> shutdown{"shutdown"};
 inline constinit Real<int(int)> dup{"dup"};
 inline constinit Real<int(int, int)> dup2{"dup2"};
 inline constinit Real<int(int, int, int)> dup3{"dup3"};
-// These take one more argument or none; on Linux both are passed in the same way.
+// Declares the optional third argument of fcntl and ioctl as a required one: Linux passes both in
+// the same way.
 inline constinit Real<int(int, int, void*)> fcntl{"fcntl"};
 inline constinit Real<int(int, int, void*)> fcntl64{"fcntl64"};
 inline constinit Real<int(int, unsigned long, void*)> ioctl{"ioctl"};

@@ -3,8 +3,8 @@
 //
 //   ring_echo PATH [WORDS]
 //
-// The server listens at PATH and first sends WORDS to each client. A connection ends when its
-// client ends it.
+// The server listens at PATH. It first sends the text WORDS to each client, and then sends back
+// what the client sends, until the client ends the connection.
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>

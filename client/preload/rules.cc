@@ -30,7 +30,7 @@ std::vector<Rule> parse_rules(std::string_view text, std::string& diagnostic) {
 }
 
 const std::vector<Rule>& rules() {
-  // The vector is never destroyed, because threads may connect while the process ends.
+  // The vector is never destroyed, because threads can call connect(2) while the process exits.
   static const std::vector<Rule>& all = *[] {
     std::string diagnostic;
     const char* text = std::getenv("HATRPC_RINGS");

@@ -11,7 +11,8 @@
 namespace hatrpc::preload {
 namespace {
 
-// One per thread: what the thread has learnt about its core applies to all its sockets.
+// Each thread has one policy for all its sockets, because the policy measures how long yields of
+// the thread take.
 thread_local ring::SpinPolicy policy;
 
 }  // namespace

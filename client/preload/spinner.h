@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// client/preload/spinner.h: spins for a while, yielding the core between polls, before its caller
-// sleeps.
+// client/preload/spinner.h: lets a thread poll for a bounded time before the thread sleeps. Between
+// two polls the thread yields its core.
 //
-// The time depends on how long such waits took recently, and HATRPC_SPIN_US limits it, as in
-// client/ring/socket.h.
+// The time depends on how long similar waits took recently. The environment variable HATRPC_SPIN_US
+// limits the time (client/ring/spin_policy.h).
 #pragma once
 
 #include <atomic>
@@ -13,13 +13,15 @@ namespace hatrpc::preload {
 
 class Spinner {
  public:
-  // `usual_ns` is how long such waits usually take; the destructor updates it with this wait.
+  // Starts a wait. `usual_ns` is the average time of earlier waits of the same kind; the destructor
+  // adds the time of this wait to the average.
   explicit Spinner(std::atomic<int64_t>& usual_ns) : usual_ns_(usual_ns), from_(Clock::now()) {}
   ~Spinner();
   Spinner(const Spinner&) = delete;
   Spinner& operator=(const Spinner&) = delete;
 
-  // Yields the core once. Returns false if the caller has spun for long enough.
+  // Yields the core once. Returns false if the caller must stop spinning; then the core is not
+  // yielded.
   bool again();
 
  private:
@@ -27,7 +29,7 @@ class Spinner {
 
   std::atomic<int64_t>& usual_ns_;
   const Clock::time_point from_;
-  Clock::time_point now_{};  // not set before the first again()
+  Clock::time_point now_{};  // set by the first again()
 };
 
 }  // namespace hatrpc::preload

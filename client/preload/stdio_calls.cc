@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// client/preload/stdio_calls.cc: fdopen, whose FILE would otherwise bypass the intercepted calls.
+// client/preload/stdio_calls.cc: fdopen, which makes the FILE of a ring call this library's read()
+// and write(). A FILE of the C library calls functions that a preloaded library cannot intercept.
 #include <unistd.h>
 
 #include <cerrno>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// client/preload/write_calls.cc: write, send and the other writing calls, on rings.
+// client/preload/write_calls.cc: write, send and the other functions that write, for rings.
 #include <sys/sendfile.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
@@ -16,7 +16,7 @@
 namespace hatrpc::preload {
 namespace {
 
-// Returns kReplaced if `fd` is not a ring, or is one no longer.
+// Writes to a ring as sendmsg(2) does. Returns kReplaced if `fd` is not, or no longer, a ring.
 ssize_t send_parts(int fd, const iovec* parts, size_t count, int flags) {
   const auto connection = descriptors::ring(fd);
   return connection == nullptr ? Connection::kReplaced
@@ -28,7 +28,8 @@ ssize_t send_bytes(int fd, const void* from, size_t bytes, int flags) {
   return send_parts(fd, &part, 1, flags);
 }
 
-// Sends bytes of a file, by copies. Advances `at` by the number of bytes that were sent, no more.
+// Reads up to `bytes` bytes at the offset `at` of a file, and sends them. Increases `at` by the
+// number of bytes sent, and returns this number, or -1 and errno.
 ssize_t send_file(int fd, int file, off_t& at, size_t bytes) {
   constexpr size_t kPieceBytes = 64 * 1024;
   const auto piece = std::make_unique_for_overwrite<char[]>(std::min(bytes, kPieceBytes));

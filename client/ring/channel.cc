@@ -26,7 +26,7 @@ std::span<const std::byte> Channel::readable() {
 }
 
 void Channel::release(size_t bytes) {
-  assert(bytes <= read_ - consumed_);  // else the other side would overwrite unread bytes
+  assert(bytes <= read_ - consumed_);  // otherwise the other side could overwrite unread bytes
   consumed_ += bytes;
   mine().consumed.store(consumed_, std::memory_order_release);
   ring_for(kForSpace);
@@ -34,7 +34,7 @@ void Channel::release(size_t bytes) {
 
 bool Channel::at_end() {
   if (!gone() && theirs().ended.load(std::memory_order_acquire) == 0) return false;
-  return readable().empty();  // checked after the end was seen, so no byte is missed
+  return readable().empty();  // checked after `ended` was loaded, so no byte is missed
 }
 
 std::span<std::byte> Channel::writable(size_t wanted) {
@@ -71,7 +71,7 @@ void Channel::ring_for(uint32_t what) {
   std::atomic<uint32_t>& waits = theirs().waits;
   if ((waits.load(std::memory_order_relaxed) & what) == 0) return;
   if ((waits.fetch_and(~what) & what) == 0) return;
-  // A full socket holds enough doorbells; hear() notices that a socket was closed.
+  // Errors are ignored: a full socket already contains doorbells, and hear() reports a closed one.
   const char doorbell = 0;
   [[maybe_unused]] const auto sent =
       send(socket_, &doorbell, sizeof doorbell, MSG_DONTWAIT | MSG_NOSIGNAL);
@@ -99,7 +99,7 @@ void Channel::resync_reads() {
 void Channel::resync_writes() {
   written_ = mine().written.load(std::memory_order_relaxed);
   ended_ = mine().ended.load(std::memory_order_relaxed) != 0;
-  their_consumed_ = written_ - memory_->ring_bytes();  // no space is known to be free
+  their_consumed_ = written_ - memory_->ring_bytes();  // so that writable() loads the counter
 }
 
 void Channel::stay_awake(uint32_t what) {

@@ -1,25 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 // client/ring/channel.h: one side of a pair of rings; no operation blocks.
 //
-//   reader   readable() ─▶ bytes, in place ─▶ consume(n)
-//   writer   writable() ─▶ space, in place ─▶ publish(n)
-//   sleeper  may_sleep(what) ── true ─▶ wait until fd() is readable ─▶ hear() ─▶ poll again
-//                            └─ false: the data or the space is there already
+//   to read    readable() ─▶ read the bytes in shared memory ─▶ consume(n)
+//   to write   writable() ─▶ write bytes into the space ─▶ publish(n)
+//   to sleep   may_sleep(what) ─ true ──▶ wait until fd() is readable ─▶ hear() ─▶ check the ring
+//                              └ false ─▶ do not sleep: the ring has data (or space)
 //
-// Trust    Each side keeps its own counters, and accepts the other side's counters only within the
-//          ring's bounds. A counter outside them makes the channel broken(), for good. The *bytes*
-//          of a ring may change while this side reads them: read each byte once, or copy the bytes
-//          first.
+// Trust    Each side keeps its own counters, and checks the other side's counters. If a counter
+//          claims more data or more space than the ring has bytes, the channel becomes broken() and
+//          stays so. The bytes of a ring can change while this side reads them: read each byte only
+//          once, or copy the bytes first.
 // Order    publish() and consume() store with release order; the other side's readable() and
 //          writable() load with acquire order. A side that is about to sleep sets bits in `waits`,
 //          executes a full barrier and checks the ring again. A side that publishes executes a full
-//          barrier and then reads `waits`. At least one of the two sees the other's store.
-// Doorbell A byte on the socket, sent once each time that a side announces that it waits. It is not
-//          an eventfd, because the other side could make an eventfd block us, and because the end
-//          of the socket reports the other side's death.
-// Always   consumed_ <= read_ <= consumed_ + ring, and written_ <= their_consumed_ + ring (modulo
-//          2^64): asserted in builds without NDEBUG.
-// Thread   one reader and one writer at a time; both may sleep at once.
+//          barrier and then reads `waits`. Therefore the sleeping side sees the new data, or the
+//          publishing side sees the bit in `waits`, or both.
+// Doorbell A byte on the socket. A side sends it once each time that the other side has set a bit
+//          in `waits`. A doorbell is not an eventfd, because the other side could make this side
+//          block on an eventfd, and because a socket also reports the death of the other side.
+// Always   consumed_ <= read_ <= consumed_ + ring size, and written_ <= their_consumed_ + ring size
+//          (modulo 2^64). Asserted in builds without NDEBUG.
+// Thread   one reader and one writer at a time; the two can sleep at the same time.
 #pragma once
 
 #include <cassert>
@@ -34,12 +35,12 @@ namespace hatrpc::ring {
 
 class Channel {
  public:
-  // Owns `socket`, on which the handshake is complete (handshake.h).
+  // Takes ownership of `socket`, on which the handshake must be complete (handshake.h).
   Channel(int socket, Memory memory, Side side)
       : Channel(socket, std::make_shared<const Memory>(std::move(memory)), side) {}
   Channel(int socket, std::shared_ptr<const Memory> memory, Side side);
-  // Closes the socket. When no process has it open any more (after a fork, two have), the other
-  // side reads the bytes that are left, and then the end.
+  // Closes the socket. When no other process has the socket open (a forked child can have it open),
+  // the other side reads the bytes that are left, and then the end of the stream.
   ~Channel();
   Channel(const Channel&) = delete;
   Channel& operator=(const Channel&) = delete;
@@ -47,60 +48,63 @@ class Channel {
   int fd() const { return socket_; }
   const std::shared_ptr<const Memory>& memory() const { return memory_; }
 
-  // Returns the bytes that have arrived and were not consumed.
+  // Returns the bytes that have arrived and were not consumed yet.
   std::span<const std::byte> readable();
   void consume(size_t bytes) {
     pass(bytes);
     release(bytes);
   }
-  // consume() in two halves, for a caller that still uses the bytes in between. After pass(),
-  // readable() begins after these bytes; after release(), the other side may overwrite them.
+  // Removes the first `bytes` bytes from readable(), but keeps them from being overwritten until
+  // release(). For a caller that still uses the bytes; consume() is pass() and release().
   void pass(size_t bytes) {
     read_ += bytes;
     assert(read_ - consumed_ <= memory_->ring_bytes());
   }
+  // Allows the other side to overwrite `bytes` bytes that pass() has removed.
   void release(size_t bytes);
-  // Returns true if the other side has ended its writes or is gone, and every byte that it wrote
-  // was consumed.
+  // Returns true if the other side has ended its writes or is gone, and this side has consumed all
+  // bytes.
   bool at_end();
-  // Returns true if the other side gave up: the bytes read are fewer than there should have been.
+  // Returns true if the other side gave up before it had written everything.
   bool aborted() const {
     return theirs().ended.load(std::memory_order_acquire) == static_cast<uint32_t>(End::kAborted);
   }
 
-  // Returns the free space. Loads the other side's counter only if less than `wanted` is known to
-  // be free.
+  // Returns the free space. To avoid a cache miss, loads the other side's counter only if the free
+  // space according to the last load is less than `wanted` bytes.
   std::span<std::byte> writable(size_t wanted = 1);
+  // Makes the first `bytes` bytes of writable() readable for the other side.
   void publish(size_t bytes);
   void end_writes(End how = End::kEnded);
   bool writes_ended() const { return ended_; }
 
-  // Returns true if the other side's counters were out of bounds: this side reads and writes no
-  // more.
+  // Returns true if a counter of the other side was invalid. Then this side neither reads nor
+  // writes any more.
   bool broken() const { return broken_.load(std::memory_order_relaxed); }
-  // Returns true if the other side has closed the socket or died, so that it reads nothing any
-  // more. hear() finds this out.
+  // Returns true if hear() has found that the other side closed the socket or died.
   bool gone() const { return gone_.load(std::memory_order_relaxed); }
 
-  // Announces that this side waits for `what`. Returns false if the data or space is there already.
+  // Requests a doorbell for `what` (kForData, kForSpace), and returns true. If the ring already has
+  // data (or space), returns false and withdraws the request.
   bool may_sleep(uint32_t what);
-  void stay_awake(uint32_t what);  // withdraws may_sleep()
-  // Reads doorbells from the socket, at most `doorbells_max` and at most 64; returns how many it
-  // read.
+  void stay_awake(uint32_t what);  // withdraws the request of may_sleep()
+  // Reads at most `doorbells_max`, and at most 64, doorbells from the socket, without blocking.
+  // Returns the number of doorbells read.
   size_t hear(size_t doorbells_max = 64);
 
-  // --- For a class that lets its program wait on fd() itself ---
-  // Sets bits in `waits`; returns those newly set (the other side had cleared them when it rang).
+  // --- For a caller that does not wait on fd() itself, but lets its program wait on fd() ---
+  // Sets the bits `what` in `waits`. Returns the bits that were not set before.
   uint32_t arm(uint32_t what);
   // Returns the bits of `waits` that are still set.
   uint32_t armed() const { return mine().waits.load(std::memory_order_relaxed); }
-  // Records that the other side is gone; the caller saw the socket's end, and hear() did not.
+  // Records that the other side is gone. For a caller that has seen the end of the socket itself.
   void lose() { gone_ = true; }
-  // Continues reading, or writing, from the counters in shared memory, if another process used the
-  // same side before: after a fork or an exec.
+  // Loads this side's own counter for reading from shared memory. Needed if another process has
+  // used the same side of the channel, after a fork or an exec.
   void resync_reads();
+  // Loads this side's own counter and end for writing from shared memory, for the same reason.
   void resync_writes();
-  // Continues with another descriptor of the same connection, and owns it from now on.
+  // Replaces the socket by another descriptor of the same connection, and takes ownership of it.
   void use(int socket) { socket_ = socket; }
 
  private:
@@ -115,7 +119,7 @@ class Channel {
   uint64_t written_ = 0;
   uint64_t read_ = 0;
   uint64_t consumed_ = 0;
-  uint64_t their_consumed_ = 0;  // as last loaded
+  uint64_t their_consumed_ = 0;  // the other side's counter when it was last loaded
   bool ended_ = false;
   std::atomic<bool> broken_ = false;
   std::atomic<bool> gone_ = false;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// client/ring/channel_test.cc: rings carry bytes in order, wake sleepers once, trust no counter.
+// client/ring/channel_test.cc: tests that a channel carries bytes in order, sends one doorbell for
+// each sleep, and detects invalid counters of the other side.
 #include "client/ring/channel.h"
 
 #include <gtest/gtest.h>
@@ -164,7 +165,7 @@ TEST(Channel, CarriesAStreamBetweenThreadsThatSleep) {
   EXPECT_EQ(received, kTotal);
 }
 
-// Values that a hostile other side may write into the counters.
+// Tests values that a hostile other side could write into its counters.
 class HostileCounter : public testing::TestWithParam<uint64_t> {};
 
 TEST_P(HostileCounter, OfBytesWrittenBreaksTheChannel) {
@@ -195,14 +196,14 @@ TEST(Channel, IsNotMisledByAWriterThatTakesBytesBack) {
   put(*pair.connector, "0123456789");
   EXPECT_EQ(pair.acceptor->readable().size(), 10u);
   pair.control->sides[0].written = 5;
-  pair.acceptor->consume(10);  // the bytes that readable() gave before
+  pair.acceptor->consume(10);  // the bytes that readable() has returned before
   EXPECT_TRUE(pair.acceptor->readable().empty());
   EXPECT_TRUE(pair.acceptor->broken());
 }
 
 TEST(Channel, IsNeverBlockedByDoorbells) {
   Pair pair;
-  // No side reads the doorbells, so the socket fills up; publish() must not block.
+  // The acceptor does not read the doorbells, so the socket becomes full. publish() must not block.
   for (int i = 0; i < 100'000; ++i) {
     pair.control->sides[1].waits = kForData;
     pair.connector->publish(0);

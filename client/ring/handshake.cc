@@ -13,7 +13,7 @@
 namespace hatrpc::ring {
 namespace {
 
-// All are received, so that none stays open; one is expected.
+// A valid greeting has one descriptor. The code receives up to this many, and closes the others.
 constexpr size_t kDescriptorsMax = 8;
 
 }  // namespace
@@ -39,7 +39,7 @@ int Handshake::receive() {
     iovec part{reinterpret_cast<char*>(&theirs_) + received_, greeting_bytes_ - received_};
     alignas(cmsghdr) char control[CMSG_SPACE(kDescriptorsMax * sizeof(int))];
     msghdr message{.msg_iov = &part, .msg_iovlen = 1};
-    if (side_ == Side::kConnector) {  // an acceptor accepts none: closing one may block
+    if (side_ == Side::kConnector) {  // an acceptor receives no descriptors: close(2) could block
       message.msg_control = control;
       message.msg_controllen = sizeof control;
     }
@@ -53,8 +53,8 @@ int Handshake::receive() {
       for (size_t at = CMSG_LEN(0); at + sizeof(int) <= each->cmsg_len; at += sizeof(int)) {
         if (descriptor_ >= 0) close(descriptor_);
         std::memcpy(&descriptor_, reinterpret_cast<char*>(each) + at, sizeof descriptor_);
-        // Only a memfd is kept. Any other descriptor could be the other side's own end of this
-        // socket, which would then never close.
+        // Only a memfd is kept. Another descriptor could be the other side's end of this socket. If
+        // this process kept that end open, it would never see the end of the connection.
         if (fcntl(descriptor_, F_GET_SEALS) < 0) close(std::exchange(descriptor_, -1));
       }
     }
@@ -83,7 +83,7 @@ int Handshake::greet(Refusal refusal) {
   const ssize_t sent = sendmsg(socket_, &message, MSG_DONTWAIT | MSG_NOSIGNAL);
   if (sent < 0) return errno == EPIPE ? ECONNRESET : errno;
   greeted_ = true;
-  return sent == ssize_t{sizeof mine} ? 0 : EPROTO;  // a new socket has space for it
+  return sent == ssize_t{sizeof mine} ? 0 : EPROTO;  // a new socket has space for the greeting
 }
 
 int Handshake::accept() {

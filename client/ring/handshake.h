@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// client/ring/handshake.h: how two processes on a connected unix socket set up shared rings.
+// client/ring/handshake.h: sets up shared rings between two processes that have a connected unix
+// socket.
 //
-//   connector ── Greeting {version, wish} ─────────────▶ acceptor
+//   connector ── Greeting {version, ring_bytes wish} ──▶ acceptor
 //   connector ◀─ Greeting {version, ring_bytes}, memfd ── acceptor
 //
-// The acceptor creates the memory. The owner and mode of the socket's path, and SO_PEERCRED, decide
-// which process may connect.
+// The acceptor creates the memory. The owner and mode of the socket's path decide which processes
+// can connect; an acceptor can also check SO_PEERCRED.
 //
 // Errors   errno values. EAGAIN: call step() again when the socket is readable. EPROTO: the other
-//          side does not follow this protocol. EPROTONOSUPPORT: no version in common. ENOMEM: the
-//          acceptor has no memory. ECONNRESET: the other side closed the socket.
+//          side violates this protocol. EPROTONOSUPPORT: the two sides have no version in common.
+//          ENOMEM: the acceptor has no memory. ECONNRESET: the other side closed the socket.
 #pragma once
 
 #include <cstddef>
@@ -20,20 +21,23 @@ namespace hatrpc::ring {
 
 class Handshake {
  public:
-  // `ring_bytes` must satisfy valid_ring_bytes(). It is the connector's wish, or the acceptor's
-  // size for a connector without a wish. An acceptor gives at most `ring_bytes_max`.
+  // Uses `socket`, which the caller still owns. In a connector, `ring_bytes` is the size that it
+  // requests for each ring. In an acceptor, `ring_bytes` is the size for a connector that requests
+  // no size, and `ring_bytes_max` is the largest size that the acceptor allows. `ring_bytes` must
+  // satisfy valid_ring_bytes().
   Handshake(Side side, int socket, uint64_t ring_bytes = kRingBytesDefault,
             uint64_t ring_bytes_max = kRingBytesMax);
   ~Handshake();
   Handshake(const Handshake&) = delete;
   Handshake& operator=(const Handshake&) = delete;
 
-  // For a connector, before its first step(): leaves the last byte of the acceptor's greeting,
-  // which carries no information, in the socket, where it acts as a doorbell that has rung.
+  // Makes the handshake leave the last byte of the acceptor's greeting in the socket; this byte
+  // carries no information, and then acts as a doorbell. Only a connector can call this, before its
+  // first step().
   void leave_a_doorbell() { greeting_bytes_ = sizeof theirs_ - 1; }
 
-  // Advances the handshake without blocking, whatever the socket's flags are. Returns 0 when the
-  // memory is ready for take_memory().
+  // Continues the handshake without blocking, even on a blocking socket. Returns 0 if the handshake
+  // is complete and take_memory() can be called, or an errno value.
   int step();
   Memory take_memory() { return std::move(memory_); }
 
@@ -50,8 +54,8 @@ class Handshake {
   bool greeted_ = false;
   size_t received_ = 0;
   Greeting theirs_{};
-  size_t greeting_bytes_ = sizeof theirs_;  // bytes to receive
-  int descriptor_ = -1;                     // received with the greeting
+  size_t greeting_bytes_ = sizeof theirs_;  // the number of bytes to receive
+  int descriptor_ = -1;                     // the descriptor that came with the greeting
   Memory memory_;
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// client/ring/handshake_test.cc: greetings that are accepted, and all kinds that are refused.
+// client/ring/handshake_test.cc: tests valid greetings, and each kind of greeting that is refused.
 #include "client/ring/handshake.h"
 
 #include <fcntl.h>

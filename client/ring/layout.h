@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// client/ring/layout.h: the memory and the greeting of two processes that share rings, version 1.
+// client/ring/layout.h: the layout of the memory that two processes share for their rings, and of
+// the greetings that they exchange; version 1.
 //
 //   offset                          bytes        content
 //   0                               64 KiB       Control
-//   64 KiB                          ring_bytes   the connector writes, the acceptor reads
-//   64 KiB + ring_bytes             ring_bytes   the acceptor writes, the connector reads
+//   64 KiB                          ring_bytes   ring that the connector writes, the acceptor reads
+//   64 KiB + ring_bytes             ring_bytes   ring that the acceptor writes, the connector reads
 //
-// Each ring is a stream of bytes without boundaries: byte number n since the start is at n mod
-// ring_bytes. Numbers have native byte order, because both sides run on one host.
+// Each ring carries a stream of bytes without message boundaries. Byte number n of the stream is at
+// offset n modulo ring_bytes of its ring. Numbers have the byte order of the host, because both
+// processes run on one host.
 //
-// Format   docs/shm.md; it says which side may write which field and when, and what each side must
-//          not trust. A change of this file is a new version.
+// Format   docs/shm.md specifies which side may write which field and when, and what each side must
+//          not trust. A change of this layout needs a new version.
 #pragma once
 
 #include <atomic>
@@ -23,7 +25,8 @@ namespace hatrpc::ring {
 inline constexpr char kMagic[8] = {'h', 'a', 't', 'r', 'i', 'n', 'g', '\n'};
 inline constexpr uint32_t kVersion = 1;
 
-// A multiple of every page size of Linux, because each ring is mapped twice in a row.
+// The size of the part before the rings. It is a multiple of every page size of Linux, because the
+// rings after it are mapped separately.
 inline constexpr uint64_t kControlBytes = 64 * 1024;
 inline constexpr uint64_t kRingBytesMin = 64 * 1024;
 inline constexpr uint64_t kRingBytesDefault = 256 * 1024;
@@ -39,25 +42,26 @@ inline constexpr Side other(Side side) {
   return side == Side::kConnector ? Side::kAcceptor : Side::kConnector;
 }
 
-// What a sleeping side waits for (Lines::waits).
+// Bits of Lines::waits: a sleeping side waits for data, or for space.
 inline constexpr uint32_t kForData = 1;
 inline constexpr uint32_t kForSpace = 2;
 
-// Whether a side continues to write (Lines::ended).
+// Values of Lines::ended: whether a side will write more bytes.
 enum class End : uint32_t {
   kNone = 0,
-  kEnded = 1,    // it has written everything
-  kAborted = 2,  // it gave up: what it has written is incomplete
+  kEnded = 1,    // the side has written everything
+  kAborted = 2,  // the side gave up before it had written everything
 };
 
-// The words that one side writes and the other reads. They are 128 bytes apart, because a core also
-// fetches the neighbour of a cache line: a side that spins on one word is not slowed by stores to
-// another.
+// The fields that one side writes and the other side reads. Fields are 128 bytes apart, although a
+// cache line has 64, because a core can fetch cache lines in pairs. So a side that polls one field
+// is not slowed down by stores to another field.
 struct Lines {
-  alignas(128) std::atomic<uint64_t> written;   // bytes put into its own ring since the start
+  alignas(128) std::atomic<uint64_t> written;   // bytes that this side put into its own ring
   std::atomic<uint32_t> ended;                  // a value of End
-  alignas(128) std::atomic<uint64_t> consumed;  // bytes taken from the other side's ring
-  alignas(128) std::atomic<uint32_t> waits;     // the other side clears the bits that it rings for
+  alignas(128) std::atomic<uint64_t> consumed;  // bytes that this side took from the other ring
+  alignas(128) std::atomic<uint32_t> waits;     // kForData, kForSpace; the other side clears a bit
+                                                // and then sends a doorbell
 };
 
 struct Control {
@@ -65,20 +69,20 @@ struct Control {
   uint32_t version;
   uint32_t reserved;
   uint64_t ring_bytes;
-  Lines sides[2];  // by Side
+  Lines sides[2];  // the index is a Side
 };
 
 static_assert(std::atomic<uint64_t>::is_always_lock_free);
 static_assert(sizeof(Lines) == 384 && offsetof(Control, sides) == 128);
 static_assert(sizeof(Control) <= kControlBytes);
 
-// The first and only message of each side on the socket; the acceptor's carries the memory's
-// descriptor (SCM_RIGHTS). Every later byte is a doorbell.
+// The only message that each side sends on the socket. The greeting of the acceptor also carries
+// the descriptor of the shared memory (SCM_RIGHTS). Every later byte on the socket is a doorbell.
 struct Greeting {
   char magic[8];
-  uint32_t version;     // connector: the highest it supports; acceptor: the one in use
-  uint32_t refusal;     // acceptor: 0, or a Refusal, after which it closes the socket
-  uint64_t ring_bytes;  // connector: its wish, 0 for any; acceptor: the actual size
+  uint32_t version;     // from the connector: its highest version; from the acceptor: the used one
+  uint32_t refusal;     // from the acceptor: a Refusal; after a refusal it closes the socket
+  uint64_t ring_bytes;  // from the connector: requested size, or 0; from the acceptor: actual size
   uint64_t reserved;    // 0
 };
 static_assert(sizeof(Greeting) == 32);

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// client/ring/memory.h: the memory of one pair of rings, as this process has mapped it.
+// client/ring/memory.h: creates and maps the shared memory of a pair of rings.
 //
-// The memory is a memfd with a sealed size, so that no process can make another one fault by
-// shrinking it. Each ring is mapped twice in a row, so any part of it is contiguous.
+// The memory is a memfd with a sealed size: no process can shrink the memory and thereby make
+// another process crash (SIGBUS). Each ring is mapped twice, the second time directly after the
+// first, so that every part of a ring is contiguous.
 //
 // Errors   errno values; 0 is success.
 #pragma once
@@ -16,7 +17,7 @@ namespace hatrpc::ring {
 
 class Memory {
  public:
-  Memory() = default;  // no memory
+  Memory() = default;  // an object without memory
   Memory(Memory&& from) noexcept
       : fd_(std::exchange(from.fd_, -1)),
         base_(std::exchange(from.base_, nullptr)),
@@ -26,17 +27,18 @@ class Memory {
 
   // Creates memory for two rings; `ring_bytes` must satisfy valid_ring_bytes().
   static int create(uint64_t ring_bytes, Memory& memory);
-  // Maps memory that another process created. Takes ownership of `fd`, also if it fails. EPERM: the
-  // size is not sealed. EPROTO: the size is not that of a version 1 memory.
+  // Maps memory that another process created. Takes ownership of `fd`, even on failure. Returns
+  // EPERM if the size is not sealed, and EPROTO if the size is not valid in version 1.
   static int map(int fd, Memory& memory);
 
   explicit operator bool() const { return base_ != nullptr; }
   int fd() const { return fd_; }
-  // Hands the descriptor to the caller; the mapping stays.
+  // Returns the descriptor, which then belongs to the caller. The memory stays mapped.
   int release_fd() { return std::exchange(fd_, -1); }
   uint64_t ring_bytes() const { return ring_bytes_; }
   Control& control() const { return *reinterpret_cast<Control*>(base_); }
-  // Returns 2 * ring_bytes() bytes, of which the second half mirrors the first.
+  // Returns the address of the ring that `writer` writes. 2 * ring_bytes() bytes are mapped there;
+  // the second half shows the same memory as the first half.
   std::byte* ring(Side writer) const {
     return base_ + kControlBytes + (writer == Side::kConnector ? 0 : 2 * ring_bytes_);
   }

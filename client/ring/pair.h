@@ -21,7 +21,7 @@ struct Pair {
         Memory::create(ring_bytes, memory) != 0 || Memory::map(dup(memory.fd()), again) != 0) {
       throw std::runtime_error("no pair of rings");
     }
-    control = &again.control();  // valid as long as the connector
+    control = &again.control();  // valid as long as `connector` exists
     connector = std::make_unique<Channel>(sockets[0], std::move(again), Side::kConnector);
     acceptor = std::make_unique<Channel>(sockets[1], std::move(memory), Side::kAcceptor);
   }

@@ -28,8 +28,8 @@ std::string folder_of(const std::string& path) {
   return slash == 0 ? "/" : path.substr(0, slash);
 }
 
-// Returns the locked descriptor, or -1. Any process that may read the folder can hold its lock, so
-// the wait is bounded.
+// Locks the folder, and returns its descriptor, or -1 on failure. The wait is bounded, because any
+// process that can read the folder can hold the lock for ever.
 int lock(const std::string& folder) {
   const int fd = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (fd < 0) return -1;
@@ -44,14 +44,15 @@ int lock(const std::string& folder) {
   return fd;
 }
 
-// connect(2) is also refused at a file that is not a socket, so the file's type is checked first.
+// Returns true if `path` is a socket that refuses connections. The type of the file is checked
+// first, because connect(2) is also refused if the file is not a socket.
 bool is_stale(const char* path, int type) {
   struct stat info {};
   if (lstat(path, &info) != 0 || !S_ISSOCK(info.st_mode)) return false;
   sockaddr_un address{.sun_family = AF_UNIX};
   if (std::strlen(path) >= sizeof address.sun_path) return false;
   std::strcpy(address.sun_path, path);
-  // Non-blocking: a server whose queue of connections is full must not delay this process.
+  // The probe does not block, because the server's queue of connections can be full.
   const int probe = socket(AF_UNIX, type | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
   if (probe < 0) return false;
   const bool refused =

@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// client/ring/path_claim.h: frees the path of a unix socket that a killed server has left.
+// client/ring/path_claim.h: removes a unix socket's path that a killed server has left, so that a
+// new server can bind the path.
 //
 //   PathClaim claim(path);  // then bind(2) and listen(2); the claim ends with its scope
 //
-// bind(2) fails with EADDRINUSE at any path that exists. A claim removes the path only if it is a
-// socket that refuses connections: the path of a listening server stays, and so does a file of
-// another kind. A socket that is bound but does not listen yet refuses connections too. A claim
-// therefore locks the path's folder (flock(2)) until it ends, so that a claim of another process
-// waits until this process's socket listens. If the claim does not get the lock within a second, it
-// removes nothing.
+// A claim is necessary because bind(2) fails with EADDRINUSE if the path exists. A claim removes
+// the path only if it is a socket that refuses connections. The path of a listening server and a
+// file of another kind stay.
+//
+// A new server's socket also refuses connections between bind(2) and listen(2). Therefore a claim
+// locks the path's folder (flock(2)) until the claim ends: a claim in another process waits until
+// the socket of this process listens. A claim that does not get the lock within a second removes
+// nothing.
 #pragma once
 
 #include <sys/socket.h>
@@ -17,15 +20,15 @@ namespace hatrpc::ring {
 
 class PathClaim {
  public:
-  // `type` is the type of the socket that the caller will bind. An abstract address ("\0name") has
-  // no path, so the claim does nothing.
+  // Removes `path` if it is a stale socket, and locks its folder. `type` is the type of the socket
+  // that the caller will bind. For an abstract address ("\0name") the claim does nothing.
   explicit PathClaim(const char* path, int type = SOCK_STREAM);
   ~PathClaim();
   PathClaim(const PathClaim&) = delete;
   PathClaim& operator=(const PathClaim&) = delete;
 
  private:
-  int folder_;  // its descriptor, locked; -1 if it is not locked
+  int folder_;  // the descriptor of the locked folder, or -1
 };
 
 }  // namespace hatrpc::ring

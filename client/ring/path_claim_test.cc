@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// client/ring/path_claim_test.cc: a claim removes a stale socket, and nothing else.
+// client/ring/path_claim_test.cc: tests that a claim removes a stale socket and nothing else.
 #include "client/ring/path_claim.h"
 
 #include <fcntl.h>
@@ -34,7 +34,7 @@ class PathClaimTest : public testing::Test {
     return lstat(path().c_str(), &info) == 0;
   }
 
-  // Returns a socket that is bound to the path, or -1.
+  // Returns a socket that is bound to path(), or -1 if bind(2) fails.
   int bound(int type = SOCK_STREAM) {
     const int fd = socket(AF_UNIX, type | SOCK_CLOEXEC, 0);
     sockaddr_un address{.sun_family = AF_UNIX};
@@ -46,7 +46,7 @@ class PathClaimTest : public testing::Test {
     close(fd);
     return -1;
   }
-  // Leaves a bound path without a listening socket, as a killed server does.
+  // Binds path() and closes the socket, so that the path stays as after a killed server.
   void leave_behind(int type = SOCK_STREAM) {
     EXPECT_GE(bound(type), 0);
     close(fds_.back());

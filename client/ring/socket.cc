@@ -19,7 +19,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Returns the milliseconds that are left of a time-out that began at `from`.
+// Returns how many milliseconds are left of a time-out of `timeout_ms` that began at `from`.
 int left_ms(Clock::time_point from, int timeout_ms) {
   if (timeout_ms < 0) return kForever;
   const auto gone = std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - from);
@@ -27,10 +27,10 @@ int left_ms(Clock::time_point from, int timeout_ms) {
 }
 
 int wait_for(int fd, short events, int interrupter, int timeout_ms) {
-  // poll(2) ignores a descriptor of -1.
+  // `interrupter` can be -1: poll(2) ignores a negative descriptor.
   pollfd fds[2] = {{fd, events, 0}, {interrupter, POLLIN, 0}};
   const int ready = poll(fds, 2, timeout_ms);
-  // After a signal the caller polls the ring again.
+  // After a signal, 0 makes the caller check the ring again.
   if (ready < 0) return errno == EINTR ? 0 : errno;
   if (fds[1].revents != 0) return EINTR;
   return ready == 0 ? EAGAIN : 0;
@@ -87,7 +87,8 @@ int Socket::wait(uint32_t what, int timeout_ms, int interrupter) {
     channel_.hear();
     return ready(what) ? 0 : EAGAIN;
   }
-  // One per thread: what the thread has learnt about its core applies to all its sockets.
+  // Each thread has one policy for all its sockets, because the policy measures how long yields of
+  // the thread take.
   thread_local SpinPolicy policy;
   const auto from = Clock::now();
   std::chrono::nanoseconds& usual = usual_wait_[what == kForData ? 0 : 1];
@@ -113,7 +114,8 @@ int Socket::sleep(uint32_t what, int timeout_ms, int interrupter) {
   ++sleepers_;
   const int error = wait_for(channel_.fd(), POLLIN, interrupter, timeout_ms);
   channel_.stay_awake(what);
-  // While the other thread sleeps too, a doorbell that rang for it must stay in the socket.
+  // The reader and the writer can sleep at the same time. The last one to wake reads the doorbells,
+  // because a doorbell for the other thread must stay in the socket while that thread sleeps.
   if (--sleepers_ == 0 && error == 0) channel_.hear();
   return error;
 }

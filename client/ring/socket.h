@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// client/ring/socket.h: a ring channel that blocks, with time-outs, like a stream socket.
+// client/ring/socket.h: a connection over rings with blocking reads and writes and with time-outs,
+// like a stream socket.
 //
-// A thread that waits first spins, yielding its core between polls, and then sleeps until its
-// doorbell rings. It spins for about twice as long as recent waits took, but at most HATRPC_SPIN_US
-// microseconds (environment; default 1000, 0: not at all). If recent waits took longer than that,
-// it spins for at most 50 µs.
+// A thread that waits first polls the ring, and yields its core between polls. Then it sleeps until
+// the other side sends a doorbell. The thread polls for about twice as long as recent waits took,
+// but at most for HATRPC_SPIN_US microseconds (environment variable; default 1000; with 0 the
+// thread does not poll). If recent waits took longer than this limit, it polls for at most 50 µs.
 //
-// Errors   errno values, negative if a count may be returned. EAGAIN: timed out. EINTR: the
+// Errors   errno values; negative from functions that return a count. EAGAIN: timed out. EINTR: the
 //          interrupter became readable. EPIPE: the other side has gone. ECONNRESET: the other side
-//          gave up in the middle. EPROTO: the other side broke the ring's rules.
+//          gave up before it had written everything. EPROTO: the other side violated the protocol.
 // Thread   one reader and one writer at a time.
 #pragma once
 
@@ -21,32 +22,34 @@
 
 namespace hatrpc::ring {
 
-inline constexpr int kForever = -1;  // a time-out; other values are in milliseconds
+inline constexpr int kForever = -1;  // no time-out; other values of `timeout_ms` are milliseconds
 
 class Socket {
  public:
-  // Connects to the unix socket that listens at `path`. Also returns errors of connect(2), such as
-  // ECONNREFUSED.
+  // Connects to the unix socket that listens at `path`, and performs the handshake. Returns 0 or an
+  // errno value, also one of connect(2) such as ECONNREFUSED.
   static int connect(const char* path, int timeout_ms, std::unique_ptr<Socket>& socket);
-  // Runs the handshake on `fd`, an accepted or connected socket. Takes ownership of `fd`, also if
-  // it fails.
+  // Performs the handshake on `fd`, an accepted or connected socket. Returns 0 or an errno value.
+  // Takes ownership of `fd`, even on failure.
   static int open(Side side, int fd, int timeout_ms, std::unique_ptr<Socket>& socket,
                   int interrupter = -1);
 
-  // Waits up to `timeout_ms` for bytes, and reads at most `bytes` of those that have arrived.
-  // Returns 0 at the end. If `interrupter` is a descriptor, the wait ends with EINTR when that
-  // descriptor becomes readable; -1 means none.
+  // Waits up to `timeout_ms` for bytes, and reads those that have arrived, at most `bytes` of them.
+  // Returns the number of bytes read, 0 at the end of the stream, or a negative errno value. If the
+  // descriptor `interrupter` becomes readable during the wait, returns -EINTR; -1 means none.
   ssize_t read(void* into, size_t bytes, int timeout_ms, int interrupter = -1);
-  // Waits until read() would return something other than EAGAIN.
+  // Waits until read() would return bytes, the end or an error. Returns 0 or an errno value.
   int wait_readable(int timeout_ms, int interrupter = -1);
   size_t readable_bytes() { return channel_.readable().size(); }
-  // Writes some of the bytes, at least one.
+  // Writes at least one of the bytes. Returns the number of bytes written, or a negative errno
+  // value.
   ssize_t write(const void* from, size_t bytes, int timeout_ms);
+  // Writes all bytes; `timeout_ms` limits each wait for space. Returns 0 or an errno value.
   int write_all(const void* from, size_t bytes, int timeout_ms);
   void end_writes() { channel_.end_writes(); }
 
   int fd() const { return channel_.fd(); }
-  // Returns false once the other side is known to have gone or to have broken the ring's rules.
+  // Returns false if the other side has gone or has violated the protocol.
   bool alive();
 
  private:
@@ -57,8 +60,7 @@ class Socket {
 
   Channel channel_;
   std::atomic<int> sleepers_ = 0;
-  // A moving average of how long this side waited: [0] for data, when it reads; [1] for space, when
-  // it writes.
+  // Moving averages of how long this side waited: [0] for data to read, [1] for space to write.
   std::chrono::nanoseconds usual_wait_[2]{};
 };
 

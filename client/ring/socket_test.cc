@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// client/ring/socket_test.cc: blocking reads and writes, their time-outs, interrupts and ends.
+// client/ring/socket_test.cc: tests blocking reads and writes: time-outs, interrupts, the end.
 #include "client/ring/socket.h"
 
 #include <gtest/gtest.h>
@@ -143,7 +143,7 @@ TEST(Socket, HasItsReaderAndItsWriterSleepAtOnce) {
     char byte;
     EXPECT_EQ(ends.client->read(&byte, 1, 5000), 1);
   });
-  std::this_thread::sleep_for(20ms);  // now both sleep
+  std::this_thread::sleep_for(20ms);  // afterwards the reader and the writer sleep
   std::string all(much.size(), ' ');
   for (size_t at = 0; at < all.size();) {
     const ssize_t count = ends.server->read(all.data() + at, all.size() - at, 5000);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // client/ring/spin_policy.h: decides whether a thread that has nothing to do polls again or sleeps.
 //
-// Polling saves a wake-up. Between polls the thread yields its core, because the process that it
-// waits for may need the core. But Linux can make a thread that has yielded wait for the whole time
-// slice (milliseconds) of another thread, while a thread that wakes from sleep does not wait. So if
-// a busy process shares the core, the thread sleeps instead of polling.
+// Polling saves the time of a wake-up. Between polls the thread yields its core, because the
+// process that it waits for may need the core. However, a thread that yields can lose the core for
+// the whole time slice of another thread (milliseconds), while a thread that wakes from sleep gets
+// the core at once. So if a busy process shares the core, the thread sleeps instead of polling.
 #pragma once
 
 #include <algorithm>
@@ -14,9 +14,10 @@
 
 namespace hatrpc::ring {
 
-// Returns how long to spin if recent waits of this kind took `usual`. Twice that time catches most
-// of them. If `usual` exceeds HATRPC_SPIN_US (environment; microseconds, default 1000), returns 50
-// µs, which catches only data that arrives at once. The result never exceeds HATRPC_SPIN_US.
+// Returns how long to spin if recent waits of this kind took `usual` on average: twice that time,
+// and at least 50 µs. Returns 50 µs if `usual` exceeds the environment variable HATRPC_SPIN_US
+// (microseconds, default 1000), because spinning would rarely succeed. The result never exceeds
+// HATRPC_SPIN_US.
 inline std::chrono::nanoseconds spin_for(std::chrono::nanoseconds usual) {
   using Duration = std::chrono::nanoseconds;
   constexpr Duration kAtOnce = std::chrono::microseconds(50);
@@ -33,18 +34,20 @@ class SpinPolicy {
   using TimePoint = std::chrono::steady_clock::time_point;
   using Duration = std::chrono::nanoseconds;
 
-  // A yield that takes longer than this gave the core to a process that computes. An application
-  // that answers calls gives the core back sooner.
+  // A yield is costly if it takes longer than this: a busy process shares the core. An application
+  // that only answers calls gives the core back sooner.
   static constexpr Duration kYieldMax = std::chrono::milliseconds(1);
-  // After such a yield the thread sleeps instead of polling, at first for kSleepsMin. The time
-  // doubles, up to kSleepsMax, if the next such yield occurs before kGoodYields short ones.
+  // After a costly yield (see kYieldMax), polling is not allowed for kSleepsMin. This time doubles,
+  // up to kSleepsMax, if fewer than kGoodYields short yields were between two costly yields.
   static constexpr Duration kSleepsMin = std::chrono::milliseconds(4);
   static constexpr Duration kSleepsMax = std::chrono::seconds(1);
   static constexpr uint32_t kGoodYields = 100;
 
-  // Allows polling until `when`; a time before one set earlier changes nothing.
+  // Allows polling until `when`. A call with an earlier time than that of a previous call has no
+  // effect.
   void stay_awake_until(TimePoint when) { awake_until_ = std::max(awake_until_, when); }
   bool polls_again(TimePoint now) const { return now < awake_until_ && now >= sleeps_until_; }
+  // Records a yield of the core that lasted from `from` until `to`.
   void yielded(TimePoint from, TimePoint to) {
     if (to - from <= kYieldMax) {
       ++good_yields_;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// client/ring/spin_policy_test.cc: a thread polls for as long as its caller
-// asks, but stops earlier if yielding the core takes long.
+// client/ring/spin_policy_test.cc: tests that a thread polls for the requested time, but stops
+// earlier if yielding the core takes long.
 #include "client/ring/spin_policy.h"
 
 #include <gtest/gtest.h>
@@ -44,7 +44,8 @@ TEST(SpinPolicy, SleepsForAWhileAfterAYieldThatCostATimeSlice) {
   EXPECT_TRUE(policy.polls_again(kStart + 7ms));
 }
 
-// Makes one yield of 3 ms at `now`; returns when the policy allows polling again.
+// Records a yield of 3 ms that begins at `now`. Returns the time at which the policy allows polling
+// again.
 SpinPolicy::TimePoint costly_yield(SpinPolicy& policy, SpinPolicy::TimePoint now) {
   policy.yielded(now, now + 3ms);
   now += 3ms;

@@ -13,7 +13,7 @@ using apache::thrift::transport::TTransportException;
 
 namespace {
 
-// Converts one of Thrift's time-outs, which are in milliseconds; 0 means none.
+// Converts a time-out of Thrift (milliseconds; 0 means no time-out) to a time-out of ring::Socket.
 int timeout(int ms) { return ms > 0 ? ms : ring::kForever; }
 
 [[noreturn]] void fail(const std::string& what, int error) {
@@ -83,7 +83,7 @@ bool TShmSocket::hasPendingDataToRead() { return isOpen() && ring().readable_byt
 
 uint32_t TShmSocket::read(uint8_t* into, uint32_t bytes) {
   const ssize_t count = ring().read(into, bytes, timeout(recvTimeout_), interrupter());
-  if (count == -ECONNRESET) return 0;  // TSocket returns 0 too
+  if (count == -ECONNRESET) return 0;  // TSocket also returns 0 after ECONNRESET
   if (count < 0) fail("TShmSocket::read()", static_cast<int>(-count));
   return static_cast<uint32_t>(count);
 }

@@ -1,24 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
-// client/thrift/TShmSocket.h: Thrift's TSocket over shared memory, to the hatrpcd of this host or
-// to any server with a TShmServerSocket.
+// client/thrift/TShmSocket.h: a TSocket of Thrift over shared memory. It connects to the hatrpcd of
+// this host, or to any server with a TShmServerSocket.
 //
 //   auto socket = std::make_shared<hatrpc::TShmSocket>("/run/hatrpcd/kv.ring");
 //   auto transport = std::make_shared<TFramedTransport>(socket);
 //   KvClient client(std::make_shared<TBinaryProtocol>(transport));
 //   transport->open();
 //
-// It replaces a TSocket under every wrapper transport, and has connect, receive and send time-outs,
-// isOpen(), peek() and interrupts. Three things differ: a receive time-out applies to the whole
-// wait; the total bytes of a connection have no limit; TNonblockingServer cannot use it, because
-// that server reads sockets itself.
+// A TShmSocket can replace a TSocket under every wrapper transport, and supports connect, receive
+// and send time-outs, isOpen(), peek() and interrupts. It differs from a TSocket in three ways:
 //
-// A thread that waits spins first, for at most HATRPC_SPIN_US microseconds (default 1000), and then
-// sleeps.
+//   - A receive time-out applies to the whole wait.
+//   - The total number of bytes of a connection has no limit.
+//   - TNonblockingServer cannot use a TShmSocket, because that server reads sockets itself.
 //
-// Errors   TTransportException, of TSocket's types: NOT_OPEN, TIMED_OUT, INTERRUPTED;
-//          CORRUPTED_DATA if the other side breaks the ring's rules.
-// Thread   as TSocket: one reader and one writer at a time.
-// Source   docs/shm.md.
+// A thread that waits first polls for at most HATRPC_SPIN_US microseconds (environment variable,
+// default 1000), and then sleeps.
+//
+// Errors   TTransportException with the types of TSocket: NOT_OPEN, TIMED_OUT, INTERRUPTED; also
+//          CORRUPTED_DATA if the other side violates the ring protocol.
+// Thread   as for TSocket: one reader and one writer at a time.
+// Format   docs/shm.md specifies the shared memory.
 #ifndef HATRPC_TSHMSOCKET_H
 #define HATRPC_TSHMSOCKET_H
 
@@ -36,11 +38,12 @@ class Socket;
 class __attribute__((visibility("default"))) TShmSocket
     : public apache::thrift::transport::TSocket {
  public:
-  // `path` is the path of the unix socket that hands over the memory; it may begin with "shm:".
+  // Creates a socket that open() connects to the server's unix socket at `path`. `path` can begin
+  // with "shm:".
   explicit TShmSocket(const std::string& path,
                       std::shared_ptr<apache::thrift::TConfiguration> config = nullptr);
-  // Takes a connection that TShmServerSocket has accepted. The handshake runs with the first read
-  // or write, so a client that is slow to answer delays no other client.
+  // Takes ownership of a connection that a TShmServerSocket has accepted. The handshake is part of
+  // the first read or write, so that a slow client does not delay other clients.
   TShmSocket(THRIFT_SOCKET accepted, std::shared_ptr<THRIFT_SOCKET> interrupt_listener,
              std::shared_ptr<apache::thrift::TConfiguration> config = nullptr);
   ~TShmSocket() override;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// client/thrift/shm_path.h: extracts the path from an address of hatrpcd's configuration.
+// client/thrift/shm_path.h: removes the prefix "shm:", which addresses in hatrpcd's configuration
+// have, from a path.
 #pragma once
 
 #include <string>

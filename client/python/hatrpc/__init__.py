@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""hatrpc: socket transports of Apache Thrift over shared memory, to the hatrpcd on the same host.
+"""hatrpc: transports for Apache Thrift that connect to the hatrpcd of the same host over shared memory.
 
     from hatrpc import TShmSocket
     transport = TTransport.TFramedTransport(TShmSocket('/run/hatrpcd/kv.ring'))

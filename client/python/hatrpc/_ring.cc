@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// client/python/hatrpc/_ring.cc: client/ring/socket.h for Python. Calls that wait release the
-// interpreter's lock.
+// client/python/hatrpc/_ring.cc: the Python extension module for client/ring/socket.h. Calls that
+// wait release the lock of the Python interpreter (GIL).
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 
@@ -17,7 +17,7 @@ using hatrpc::ring::Socket;
 
 struct Ring {
   PyObject_HEAD;
-  std::shared_ptr<Socket> socket;  // null once closed; a call that waits owns it too
+  std::shared_ptr<Socket> socket;  // null after close(); a call that waits holds it as well
 };
 
 PyObject* failed(int error) {
@@ -31,8 +31,9 @@ std::shared_ptr<Socket> opened(PyObject* self) {
   return socket;
 }
 
-// Waits in slices, so that Ctrl-C works. `attempt` takes a time-out, and returns a negated errno
-// value on failure.
+// Calls `attempt` with short time-outs until it does not return -EAGAIN or `timeout_ms` has passed,
+// so that the process can handle Ctrl-C in between. `attempt` returns a negative errno value on
+// failure.
 template <class Attempt>
 ssize_t wait_with(int timeout_ms, Attempt attempt) {
   constexpr int kSliceMs = 100;

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""hatrpc/transport.py: implements Thrift's transport interface over rings."""
+"""hatrpc/transport.py: implements the transport interface of Thrift over rings in shared memory."""
 
 import contextlib
 import errno
@@ -14,13 +14,13 @@ from thrift.transport.TTransport import (TServerTransportBase, TTransportBase,
 
 from hatrpc import _ring
 
-# Thrift's timeouts are in milliseconds; None means no timeout.
+# The timeout of the module _ring that means no timeout. Other timeouts are in milliseconds.
 _FOREVER = -1
 _LOCK_WAIT_S = 1.0
 
 
 def _path(address):
-    """Returns the path in an address, which may begin with 'shm:' as in hatrpcd's configuration."""
+    """Returns `address` without the prefix 'shm:', which addresses in hatrpcd's configuration have."""
     return address[4:] if address.startswith('shm:') else address
 
 
@@ -33,13 +33,13 @@ def _failed(what, error):
 
 
 def _is_stale(path):
-    """Returns whether the path is a socket that refuses connections. A connection to a file that is not
-    a socket is refused too, so this checks the file's type first."""
+    """Returns True if the path is a socket that refuses connections. Checks the type of the file first,
+    because a connection to a file that is not a socket is also refused."""
     try:
         if not stat.S_ISSOCK(os.lstat(path).st_mode):
             return False
         with socket.socket(socket.AF_UNIX) as probe:
-            probe.setblocking(False)  # do not wait if the server's queue of connections is full
+            probe.setblocking(False)  # because the server's queue of connections can be full
             probe.connect(path)
     except ConnectionRefusedError:
         return True
@@ -50,8 +50,9 @@ def _is_stale(path):
 
 @contextlib.contextmanager
 def _claimed(path):
-    """Removes the socket that a killed server has left at the path, and keeps other servers from
-    removing it until this one listens. Uses the same lock as client/ring/path_claim.h."""
+    """Removes a socket that a killed server has left at the path. Within the context, which must include
+    bind() and listen(), other servers cannot remove the path. Uses the same lock as PathClaim in
+    client/ring/path_claim.h."""
     folder = None
     try:
         folder = os.open(os.path.dirname(path) or '.', os.O_RDONLY | os.O_DIRECTORY)
@@ -66,6 +67,7 @@ def _claimed(path):
             os.close(folder)
 
 
+# Locks the folder; returns False if another process still has the lock after _LOCK_WAIT_S.
 def _locked(folder):
     until = time.monotonic() + _LOCK_WAIT_S
     while True:
@@ -79,8 +81,7 @@ def _locked(folder):
 
 
 class TShmSocket(TTransportBase):
-    """A connection over rings. `path` is the path of the unix socket over which the memory is passed;
-    it may begin with 'shm:'."""
+    """A connection over rings. `path` is the path of the server's unix socket; it can begin with 'shm:'."""
 
     def __init__(self, path):
         self.path = _path(path)
@@ -90,15 +91,16 @@ class TShmSocket(TTransportBase):
 
     @classmethod
     def from_accepted(cls, connection, path=''):
-        """Makes a transport of an accepted socket. The greeting happens at the first read or write, so
-        that a client that greets slowly holds up no other client, and a process that only accepts and
-        forks does not take part in it."""
+        """Makes a transport of an accepted socket. The handshake is part of the first read or write. So a
+        slow client does not delay other clients, and a server that forks after accept() performs the
+        handshake in the child."""
         made = cls(path)
         made._accepted = connection
         return made
 
     def setTimeout(self, ms):
-        """Sets the timeout of open() and of each wait in read() and write(); None: wait for ever."""
+        """Sets the timeout of open() and of each wait in read() and write(), in milliseconds. None and 0
+        mean no timeout."""
         self._timeout = _FOREVER if not ms else int(ms)
 
     def isOpen(self):
@@ -151,8 +153,8 @@ class TShmSocket(TTransportBase):
 
 
 class TShmServerSocket(TServerTransportBase):
-    """Listens on a unix socket at `path`; the file's owner and mode decide who may connect. Replaces a
-    socket at the path on which no process listens any more, but no file of another kind."""
+    """Listens on a unix socket at `path`. The owner and mode of the socket's file decide which processes
+    can connect. listen() replaces a socket that a killed server has left at the path."""
 
     def __init__(self, path, backlog=128):
         self.path = _path(path)
