@@ -235,7 +235,7 @@ TEST(Manifest, OfTheExamplesIsGood) {
   EXPECT_EQ(manifest.services.size(), 1u);
 }
 
-TEST(Manifest, TellsOfAFileThatIsNotThere) {
+TEST(Manifest, ReportsOfAFileThatIsNotThere) {
   Diagnostics diagnostics;
   load_manifests({{"/nonexistent/m.yaml", {"node.yaml", 2, 13}}}, diagnostics);
   EXPECT_EQ(diagnostics.text(),

@@ -225,7 +225,7 @@ TEST(NodeConfig, TakesHostsOfAddressesFromTheEnvironment) {
   unsetenv("HAT_HOST");
 }
 
-TEST(NodeConfig, TellsWhatRdmaWillHoldOfTheHost) {
+TEST(NodeConfig, ReportsWhatRdmaWillHoldOfTheHost) {
   NodeConfig node;
   EXPECT_EQ(workers_of(node, 1), 1u);
   EXPECT_EQ(workers_of(node, 16), 4u);

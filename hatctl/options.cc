@@ -18,7 +18,7 @@ Result<void> read_socket(const std::string& path, Options& options) {
     return unexpected_value(path, "a path of 1 to 107 bytes");
   }
   options.socket = path;
-  options.socket_told = true;
+  options.socket_named = true;
   return {};
 }
 

@@ -34,7 +34,7 @@ inline constexpr const char* kDefaultConfig = "/etc/hatrpc/hatrpcd.yaml";
 struct Options {
   Command command = Command::kStatus;
   std::string socket = kDefaultSocket;
-  bool socket_told = false;        // true if an option or the environment names the socket
+  bool socket_named = false;       // true if an option or the environment names the socket
   std::string route;               // routes: a service, or service.function; empty: all
   std::string peer;                // calibrate: the peer to measure with
   std::string write;               // calibrate: the file for the profile; empty: write no file

@@ -49,8 +49,8 @@ TEST(HatctlOptions, TakePeersAndAFileForTheDoctor) {
   EXPECT_EQ(doctor->command, Command::kDoctor);
   EXPECT_EQ(doctor->config, "/c.yaml");
   EXPECT_EQ(doctor->peers, (std::vector<std::string>{"host-b", "host-c"}));
-  EXPECT_FALSE(doctor->socket_told);
-  EXPECT_TRUE(parse({"doctor"}, "/env")->socket_told);
+  EXPECT_FALSE(doctor->socket_named);
+  EXPECT_TRUE(parse({"doctor"}, "/env")->socket_named);
   EXPECT_TRUE(parse({"doctor"})->peers.empty());
 }
 

@@ -52,7 +52,7 @@ json some_routes() {
                 {"fallbacks", json::object()}}}}}}}};
 }
 
-TEST(Routes, TellBothSidesOnceWhereTheyAreAlike) {
+TEST(Routes, ReportBothSidesOnceWhereTheyAreAlike) {
   EXPECT_EQ(
       routes_text(some_routes(), kPipe),
       "fabric     verbs: mlx5_0\n"
@@ -118,7 +118,7 @@ json some_status() {
     "last_reload": {"successful": true, "unix_time": 940, "error": ""}})");
 }
 
-TEST(Status, TellsAllInOneView) {
+TEST(Status, ReportsAllInOneView) {
   EXPECT_EQ(status_text(some_status(), 1000, kPipe),
             "node         host-a, ready\n"
             "hatrpcd      1.2.3, pid 77, running for 1 h 2 min, 2 workers\n"
@@ -141,7 +141,7 @@ TEST(Status, TellsAllInOneView) {
             "overloaded                   5\n");
 }
 
-TEST(Status, TellsHowLinksAreSecured) {
+TEST(Status, ReportsHowLinksAreSecured) {
   json status = some_status();
   status["link_security"] = "tls";
   EXPECT_THAT(status_text(status, 1000, kPipe), HasSubstr("\nlinks        TLS 1.3, both"));
@@ -160,7 +160,7 @@ json some_certificates() {
      "not_before": 1000, "not_after": 100000, "serial": "", "fingerprint": "ef"}])");
 }
 
-TEST(Certs, TellWhatEachSays) {
+TEST(Certs, ReportWhatEachSays) {
   EXPECT_EQ(certs_text(some_certificates(), 86400, kPipe),
             "this node's certificate\n"
             "  file         /a.pem\n"
@@ -188,7 +188,7 @@ TEST(Certs, TellWhatEachSays) {
             "  SHA-256      ef\n");
 }
 
-TEST(Certs, TellWhatIsNotGood) {
+TEST(Certs, ReportWhatIsNotGood) {
   EXPECT_THAT(certs_text(some_certificates(), 90060, kPipe),
               HasSubstr("1970-01-02 01:00:00 UTC: expired 1 min ago\n"));
   EXPECT_THAT(certs_text(some_certificates(), 900, kPipe),
@@ -200,7 +200,7 @@ TEST(Certs, TellWhatIsNotGood) {
   EXPECT_TRUE(own_certificate_is_good(json::array(), 1000));
 }
 
-TEST(Status, TellsWhatIsPendingAndWhyAReloadWasRefused) {
+TEST(Status, ReportsWhatIsPendingAndWhyAReloadWasRefused) {
   json status = some_status();
   status["pending"] = {"link to b", "draining"};
   status["last_reload"] = {
@@ -215,7 +215,7 @@ TEST(Status, TellsWhatIsPendingAndWhyAReloadWasRefused) {
               HasSubstr("\x1b[31mnot ready\x1b[0m"));
 }
 
-TEST(Reload, TellsChangesAndWarnings) {
+TEST(Reload, ReportsChangesAndWarnings) {
   const json report = {{"ok", true},
                        {"generation", 5},
                        {"changes", {"Kv.get: client: a → b"}},

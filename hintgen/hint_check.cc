@@ -112,27 +112,27 @@ class MisplacedHints {
   explicit MisplacedHints(Report& report) : report_(report) {}
 
   void operator()(const Const&) const {}
-  void operator()(const Typedef& it) const { tell(it.annotations); }
+  void operator()(const Typedef& it) const { warn_of(it.annotations); }
   void operator()(const Enum& it) const {
-    tell(it.annotations);
-    for (const EnumMember& member : it.members) tell(member.annotations);
+    warn_of(it.annotations);
+    for (const EnumMember& member : it.members) warn_of(member.annotations);
   }
   void operator()(const Struct& it) const {
-    tell(it.annotations);
-    tell(it.fields);
+    warn_of(it.annotations);
+    warn_of(it.fields);
   }
   void operator()(const Service& it) const {
     for (const Function& function : it.functions) {
-      tell(function.arguments);
-      tell(function.exceptions);
+      warn_of(function.arguments);
+      warn_of(function.exceptions);
     }
   }
 
  private:
-  void tell(const std::vector<Field>& fields) const {
-    for (const Field& field : fields) tell(field.annotations);
+  void warn_of(const std::vector<Field>& fields) const {
+    for (const Field& field : fields) warn_of(field.annotations);
   }
-  void tell(const Annotations& annotations) const {
+  void warn_of(const Annotations& annotations) const {
     for (const Annotation& annotation : annotations.items) {
       if (!is_hint_annotation(annotation.key.text)) continue;
       report_.warning(annotation.key.at, "'" + annotation.key.text +

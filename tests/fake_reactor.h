@@ -40,7 +40,7 @@ class FakeStream final : public ByteStream {
     StreamEvents* events = nullptr;
 
     // Calls on_readable(), and repeats it while the called function calls read_again().
-    void tell_readable() {
+    void notify_readable() {
       do {
         again = false;
         events->on_readable();

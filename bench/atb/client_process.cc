@@ -91,7 +91,7 @@ class Client {
 void run_clients(const Load& load, uint32_t first_client,
                  const std::function<Clock::time_point()>& wait_for_begin, Slot& slot) {
   std::barrier<> connected(load.options.threads + 1);
-  std::barrier<> told(load.options.threads + 1);
+  std::barrier<> begin(load.options.threads + 1);
   bench::Window window;
   std::mutex adding;
   std::vector<std::jthread> threads;
@@ -101,7 +101,7 @@ void run_clients(const Load& load, uint32_t first_client,
       const auto answered = client.connect();
       if (!answered) end_process(answered.error(), slot);
       connected.arrive_and_wait();
-      told.arrive_and_wait();
+      begin.arrive_and_wait();
       const auto measured = client.measure(window);
       if (!measured) end_process(measured.error(), slot);
       const std::lock_guard lock(adding);
@@ -110,7 +110,7 @@ void run_clients(const Load& load, uint32_t first_client,
   }
   connected.arrive_and_wait();
   window = window_of(load.options, wait_for_begin());
-  told.arrive_and_wait();
+  begin.arrive_and_wait();
 }
 
 }  // namespace hat::atb

@@ -55,9 +55,9 @@ class Handler final : public AtbIf {
   }
 };
 
-class TellListening final : public thrift::server::TServerEventHandler {
+class ReportListening final : public thrift::server::TServerEventHandler {
  public:
-  TellListening(Address address, std::shared_ptr<thrift::transport::TServerSocket> socket)
+  ReportListening(Address address, std::shared_ptr<thrift::transport::TServerSocket> socket)
       : address_(std::move(address)), socket_(std::move(socket)) {}
 
   void preServe() override {
@@ -72,7 +72,7 @@ class TellListening final : public thrift::server::TServerEventHandler {
 };
 
 // Waits for one of the signals `ends`, removes the socket file `path` (empty: none), and exits.
-[[noreturn]] void end_when_told(const sigset_t& ends, const std::string& path) {
+[[noreturn]] void end_on_signal(const sigset_t& ends, const std::string& path) {
   int signal = 0;
   sigwait(&ends, &signal);
   if (!path.empty()) unlink(path.c_str());
@@ -92,8 +92,8 @@ Result<void> serve(const Options& options) {
       std::make_shared<AtbProcessor>(std::make_shared<Handler>()), socket, server_framing(),
       std::make_shared<thrift::protocol::TBinaryProtocolFactory>());
   server.setConcurrentClientLimit(options.clients_max);
-  server.setServerEventHandler(std::make_shared<TellListening>(options.address, socket));
-  std::thread(end_when_told, ends, options.address.path).detach();
+  server.setServerEventHandler(std::make_shared<ReportListening>(options.address, socket));
+  std::thread(end_on_signal, ends, options.address.path).detach();
   try {
     server.serve();
   } catch (const thrift::TException& error) {

@@ -72,7 +72,7 @@ TEST(Model, ACallWaitsForHalfOfTheOwnersComputing) {
   EXPECT_EQ(attentive_call_us(4, 10), 9);
 }
 
-TEST(Value, TellsWhetherItIsWhole) {
+TEST(Value, ReportsWhetherItIsWhole) {
   for (const size_t bytes : {8u, 20u, 40u}) {
     std::vector<std::byte> value(bytes);
     fill_value(value, 77);

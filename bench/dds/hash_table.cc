@@ -96,8 +96,8 @@ RemoteTable::Bucket RemoteTable::insert_shared(const BucketAddress& address, uin
     if (!before) return Bucket::kLost;
     if (*before == expected) {
       const bool put = put_entry(address, key, value);
-      const bool told = put && address.owner.fetch_add(address.offset, kReady - kWriting);
-      return told ? Bucket::kMine : Bucket::kLost;
+      const bool is_reported = put && address.owner.fetch_add(address.offset, kReady - kWriting);
+      return is_reported ? Bucket::kMine : Bucket::kLost;
     }
     // A writer or readers hold the bucket, so try again. The key of a ready bucket never changes.
     // Therefore this loop reads and compares the key only once.

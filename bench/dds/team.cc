@@ -127,7 +127,7 @@ class Member {
   const uint32_t index_;
 };
 
-void tell(Board& board, const std::string& why) {
+void report(Board& board, const std::string& why) {
   if (board.failed.exchange(1) != 0) return;
   std::snprintf(board.why.data(), board.why.size(), "%s", why.c_str());
 }
@@ -205,7 +205,7 @@ Result<void> run_team(const TeamOptions& options, std::span<const Step> steps,
   for (uint32_t place = 0; place < options.owners + options.clients; ++place) {
     const pid_t child = fork();
     if (child < 0) {
-      tell(board, "cannot create a process");
+      report(board, "cannot create a process");
       break;
     }
     if (child == 0) {
@@ -213,7 +213,7 @@ Result<void> run_team(const TeamOptions& options, std::span<const Step> steps,
       Member member(options, steps, board, place);
       const auto done =
           place < options.owners ? member.run_owner(handler_of(place)) : member.run_client();
-      if (!done) tell(board, done.error().message);
+      if (!done) report(board, done.error().message);
       _exit(done ? 0 : 1);
     }
     children.push_back(child);

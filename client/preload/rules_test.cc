@@ -23,7 +23,7 @@ TEST(Rules, ListsAddressesAndPaths) {
   EXPECT_EQ(printed(rules[1].address) + rules[1].path, "[::1]:9091/run/b=c.ring");
 }
 
-TEST(Rules, TellsMistakesAndKeepsTheRest) {
+TEST(Rules, ReportsMistakesAndKeepsTheRest) {
   const std::string kLong = "/" + std::string(200, 'x');
   for (const std::string& wrong :
        {std::string("127.0.0.1:9090"), std::string("127.0.0.1=/a"), std::string("localhost:1=/a"),

@@ -118,7 +118,7 @@ TEST(Socket, EndsWhenTheOtherSideEndsOrGoes) {
   EXPECT_FALSE(ends.client->alive());
 }
 
-TEST(Socket, TellsAnEndFromAnAbort) {
+TEST(Socket, DistinguishesAnEndFromAnAbort) {
   int sockets[2];
   ASSERT_EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets), 0);
   std::unique_ptr<Socket> client;

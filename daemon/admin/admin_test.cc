@@ -321,7 +321,7 @@ TEST_F(Admin, LeavesOutWhatWasNeverCalledWhereAsked) {
   EXPECT_EQ(called[0].at("side"), "server");
 }
 
-TEST_F(Admin, TellsOfCertificates) {
+TEST_F(Admin, ReportsOfCertificates) {
   control_.certificate_reports = {{.use = "certificate",
                                    .file = "/a.pem",
                                    .subject = "CN=host-a",

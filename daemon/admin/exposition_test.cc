@@ -184,7 +184,7 @@ TEST_F(Exposition, SaysThatItDrains) {
   EXPECT_EQ(value("hatrpc_draining"), 1);
 }
 
-TEST_F(Exposition, TellsItsProcess) {
+TEST_F(Exposition, ReportsItsProcess) {
   EXPECT_EQ(value("hatrpc_workers"), FakeControl::kWorkers);
   rlimit limit{};
   ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &limit), 0);

@@ -240,7 +240,7 @@ void Daemon::serve() {
         std::vector<const ListenSocket*>(all.begin(), all.end()), events);
   }
   log_start();
-  tell_when_ready();
+  report_when_ready();
   start_watchdog();
 }
 
@@ -294,7 +294,7 @@ void Daemon::on_signal(evutil_socket_t signal, short, void* self) {
 
 void Daemon::on_tick(evutil_socket_t, short, void* self) {
   auto& daemon = *static_cast<Daemon*>(self);
-  daemon.tell_when_ready();
+  daemon.report_when_ready();
   daemon.detached_.sweep(std::chrono::steady_clock::now());
   // drain() is called here, and not where kGivingWay ends: that is a callback of the TakeoverOffer,
   // which drain() destroys.
@@ -322,10 +322,10 @@ void Daemon::on_tick(evutil_socket_t, short, void* self) {
 // Reports to systemd that the daemon is ready once it serves: its addresses are bound, its
 // manifests are loaded, and every worker's event loop runs. After a takeover, the unit was ready
 // already, and only its STATUS= changes.
-void Daemon::tell_when_ready() {
+void Daemon::report_when_ready() {
   if (ready_report_ != ReadyReport::kDue || phase_ != Phase::kServing || !alive()) return;
   ready_report_ = ReadyReport::kSent;
-  service_manager::tell_ready(state());
+  service_manager::notify_ready(state());
 }
 
 std::string Daemon::state() const {
@@ -346,7 +346,7 @@ void Daemon::start_watchdog() {
     loops.push_back({[counters = counters_[i].get()] { return counters->iterations.value(); },
                      [thread = threads_[i].get()] { thread->wake(); }});
   }
-  watchdog_.watchdog = std::make_unique<Watchdog>(std::move(loops), service_manager::tell_alive);
+  watchdog_.watchdog = std::make_unique<Watchdog>(std::move(loops), service_manager::notify_alive);
   watchdog_.tick.reset(event_new(base_.get(), -1, EV_PERSIST, on_watchdog, this));
   const auto us = std::chrono::duration_cast<std::chrono::microseconds>(*time / kChecksPerTime);
   constexpr int64_t kSecond = 1'000'000;
@@ -411,7 +411,7 @@ Result<ReloadReport> Daemon::reload(bool dry_run) {
   // that happens during the reading.
   const uint64_t read_fingerprint = fingerprint(config_file_, *node_);
   if (dry_run) return try_reload(true);
-  service_manager::tell_reloading();
+  service_manager::notify_reloading();
   auto report = try_reload(false);
   applied_.fingerprint = read_fingerprint;
   applied_.last_reload.successful = report.has_value();
@@ -419,7 +419,7 @@ Result<ReloadReport> Daemon::reload(bool dry_run) {
   ++(report ? applied_.last_reload.succeeded : applied_.last_reload.refused);
   if (report) applied_.last_reload.unix_time = unix_now();
   log_reload(report);
-  service_manager::tell_ready(state());
+  service_manager::notify_ready(state());
   return report;
 }
 
@@ -485,7 +485,7 @@ void Daemon::drain() {
   if (serving_file_ != nullptr) serving_file_->hide();
   giving_way_.offer.reset();
   drain_until_ = std::chrono::steady_clock::now() + node_->limits.drain_timeout;
-  service_manager::tell_stopping(state());
+  service_manager::notify_stopping(state());
   LOG(INFO) << "draining: accepting no new connections, finishing the calls in flight";
   bool all_stopped = true;
   for (auto& thread : threads_) {

@@ -135,7 +135,7 @@ class Daemon final : public Control, private TakeoverEvents, private TakeoverOff
   void serve();
   void accept();
   void log_start() const;
-  void tell_when_ready();
+  void report_when_ready();
   void start_watchdog();
   std::string state() const;
   void check_for_changes();

@@ -86,7 +86,7 @@ void Daemon::on_predecessor_left() {
   LOG(INFO) << "takeover: the previous hatrpcd has exited; " << taking_over_.connections
             << " connection(s) came from it";
   ready_report_ = ReadyReport::kDue;
-  tell_when_ready();
+  report_when_ready();
 }
 
 // --- Giving way ---
@@ -124,7 +124,7 @@ void Daemon::on_successor_serving(int pid, std::shared_ptr<Successor> successor)
   phase_ = Phase::kHandingOver;
   drain_until_ = std::chrono::steady_clock::now() + node_->limits.drain_timeout;
   watchdog_.tick.reset();  // systemd watches the successor from now on
-  if (pid != 0) service_manager::tell_main_process(pid);
+  if (pid != 0) service_manager::notify_main_process(pid);
   if (all_stopped_) sockets_.close();
   giving_way_.next = successor;
   giving_way_.next_until = std::chrono::steady_clock::now() + kTurnTime;

@@ -113,7 +113,8 @@ struct Acceptor : ListenerEvents {
   LinkNode& node;
 };
 
-void serve(OpenFabricOf open, const ArenaOptions& arena, int told, std::atomic<uint64_t>* seen) {
+void serve(OpenFabricOf open, const ArenaOptions& arena, int ready_pipe,
+           std::atomic<uint64_t>* seen) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   LinkNode node(open, true, arena);
   node.seen = seen;
@@ -122,8 +123,8 @@ void serve(OpenFabricOf open, const ArenaOptions& arena, int told, std::atomic<u
   Acceptor acceptor(node);
   const auto listener = node.reactor.listen(*socket, acceptor);
   const std::string where = to_string(socket->address());
-  if (write(told, where.data(), where.size()) < 0) _exit(1);
-  close(told);
+  if (write(ready_pipe, where.data(), where.size()) < 0) _exit(1);
+  close(ready_pipe);
   node.until([&] { return !node.link_down.empty(); }, 10min);
   _exit(0);
 }

@@ -28,7 +28,7 @@ std::vector<std::string> take_names(char** list) {
 
 std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
 
-void tell(const std::string& assignments) { (void)sd_notify(0, assignments.c_str()); }
+void notify(const std::string& assignments) { (void)sd_notify(0, assignments.c_str()); }
 
 }  // namespace
 
@@ -55,18 +55,20 @@ std::vector<daemon::InheritedSocket> inherited_sockets() {
   return sockets;
 }
 
-void tell_ready(const std::string& status) { tell("READY=1\nSTATUS=" + first_line(status)); }
+void notify_ready(const std::string& status) { notify("READY=1\nSTATUS=" + first_line(status)); }
 
-void tell_reloading() {
+void notify_reloading() {
   // systemd 253 and later use the time to find the READY=1 that belongs to this RELOADING=1.
   const auto now = std::chrono::steady_clock::now().time_since_epoch();
   const auto us = std::chrono::duration_cast<std::chrono::microseconds>(now).count();
-  tell("RELOADING=1\nMONOTONIC_USEC=" + std::to_string(us) + "\nSTATUS=reading the manifests");
+  notify("RELOADING=1\nMONOTONIC_USEC=" + std::to_string(us) + "\nSTATUS=reading the manifests");
 }
 
-void tell_stopping(const std::string& status) { tell("STOPPING=1\nSTATUS=" + first_line(status)); }
+void notify_stopping(const std::string& status) {
+  notify("STOPPING=1\nSTATUS=" + first_line(status));
+}
 
-void tell_main_process(int pid) { tell("MAINPID=" + std::to_string(pid)); }
+void notify_main_process(int pid) { notify("MAINPID=" + std::to_string(pid)); }
 
 std::optional<Duration> watchdog_time() {
   uint64_t us = 0;
@@ -74,6 +76,6 @@ std::optional<Duration> watchdog_time() {
   return std::chrono::microseconds(us);
 }
 
-void tell_alive() { tell("WATCHDOG=1"); }
+void notify_alive() { notify("WATCHDOG=1"); }
 
 }  // namespace hat::service_manager

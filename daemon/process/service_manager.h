@@ -23,16 +23,16 @@ std::vector<daemon::InheritedSocket> inherited_sockets();
 
 // Notifies systemd that the daemon is ready, reloads or stops. `status` is a text for people, which
 // `systemctl status` shows; only its first line is sent.
-void tell_ready(const std::string& status);  // at the start, and after tell_reloading()
-void tell_reloading();
-void tell_stopping(const std::string& status);
+void notify_ready(const std::string& status);  // at the start, and after notify_reloading()
+void notify_reloading();
+void notify_stopping(const std::string& status);
 // Makes `pid` the main process of the systemd unit. This process must be the main process now, and
 // `pid` must belong to the unit.
-void tell_main_process(int pid);
+void notify_main_process(int pid);
 
-// Returns the longest time that systemd allows between two calls of tell_alive(). Returns nothing
+// Returns the longest time that systemd allows between two calls of notify_alive(). Returns nothing
 // if systemd expects no such calls.
 std::optional<Duration> watchdog_time();
-void tell_alive();
+void notify_alive();
 
 }  // namespace hat::service_manager

@@ -47,20 +47,20 @@ class ServiceManager : public testing::Test {
 };
 
 TEST_F(ServiceManager, HearsHowTheDaemonIs) {
-  tell_ready("node a: generation 1\nand more");
+  notify_ready("node a: generation 1\nand more");
   EXPECT_EQ(next(), "READY=1\nSTATUS=node a: generation 1") << "a second line is no status";
-  tell_reloading();
+  notify_reloading();
   EXPECT_THAT(next(), MatchesRegex("RELOADING=1\nMONOTONIC_USEC=[0-9]+\nSTATUS=.+"));
-  tell_stopping("draining");
+  notify_stopping("draining");
   EXPECT_EQ(next(), "STOPPING=1\nSTATUS=draining");
-  tell_alive();
+  notify_alive();
   EXPECT_EQ(next(), "WATCHDOG=1");
 }
 
 TEST_F(ServiceManager, HearsNothingWhereThereIsNone) {
   unsetenv("NOTIFY_SOCKET");
-  tell_ready("node a");
-  tell_alive();
+  notify_ready("node a");
+  notify_alive();
   EXPECT_EQ(next(), "");
 }
 

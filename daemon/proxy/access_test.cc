@@ -300,8 +300,8 @@ TEST_F(AccessOfAllowed, EndsAConnectionThatBeganBeforeTheRule) {
   call("put", {framed(body_of("put"))});
   EXPECT_EQ(served(), half);
   EXPECT_THAT(failures_in(link_->written),
-              ElementsAre(ToldFailure{FrameKind::kFail, 2, Failure::kPermissionDenied},
-                          ToldFailure{FrameKind::kReset, 0, Failure::kUpstreamClosed}));
+              ElementsAre(ReportedFailure{FrameKind::kFail, 2, Failure::kPermissionDenied},
+                          ReportedFailure{FrameKind::kReset, 0, Failure::kUpstreamClosed}));
 }
 
 TEST_F(AccessOfAllowed, EndsARequestThatTheRuleInterrupts) {
@@ -318,8 +318,8 @@ TEST_F(AccessOfAllowed, EndsARequestThatTheRuleInterrupts) {
                                    whole.substr(10)));
   EXPECT_EQ(served(), whole.substr(0, 10));
   EXPECT_THAT(failures_in(link_->written),
-              ElementsAre(ToldFailure{FrameKind::kFail, 1, Failure::kPermissionDenied},
-                          ToldFailure{FrameKind::kReset, 0, Failure::kUpstreamClosed}));
+              ElementsAre(ReportedFailure{FrameKind::kFail, 1, Failure::kPermissionDenied},
+                          ReportedFailure{FrameKind::kReset, 0, Failure::kUpstreamClosed}));
 }
 
 // A request that waits for a connection would be passed on unchecked after the rules change.
@@ -333,8 +333,8 @@ TEST_F(AccessOfAllowed, EndsWhatWaitsForAConnectionWhenTheRuleComes) {
   keep_out();
   node_.reactor.end_iteration();
   EXPECT_THAT(failures_in(link_->written),
-              ElementsAre(ToldFailure{FrameKind::kFail, 3, Failure::kPermissionDenied},
-                          ToldFailure{FrameKind::kReset, 0, Failure::kUpstreamClosed}));
+              ElementsAre(ReportedFailure{FrameKind::kFail, 3, Failure::kPermissionDenied},
+                          ReportedFailure{FrameKind::kReset, 0, Failure::kUpstreamClosed}));
 }
 
 TEST_F(Access, IsAskedAgainAfterAReload) {

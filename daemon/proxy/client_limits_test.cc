@@ -194,8 +194,8 @@ TEST_F(PooledCallTest, OnesOwnConnectionsAreSoMany) {
     call(kFirst + i, 1, "say");
   }
   EXPECT_EQ(servers(), UpstreamPool::kOwnMax);
-  EXPECT_THAT(failures_in(link_->written),
-              testing::ElementsAre(ToldFailure{FrameKind::kFail, 1, engine::Failure::kOverloaded}));
+  EXPECT_THAT(failures_in(link_->written), testing::ElementsAre(ReportedFailure{
+                                               FrameKind::kFail, 1, engine::Failure::kOverloaded}));
 }
 
 }  // namespace

@@ -48,15 +48,15 @@ inline std::vector<engine::FrameHeader> headers_in(std::string_view bytes) {
 
 // A failure that the daemon on the server's side reports: of a call (frame kFail) or of a stream
 // (frame kReset).
-struct ToldFailure {
+struct ReportedFailure {
   engine::FrameKind kind;
   uint64_t call;
   engine::Failure failure;
-  bool operator==(const ToldFailure&) const = default;
+  bool operator==(const ReportedFailure&) const = default;
 };
 // Returns the failures that the frames in `bytes` report.
-inline std::vector<ToldFailure> failures_in(std::string_view bytes) {
-  std::vector<ToldFailure> told;
+inline std::vector<ReportedFailure> failures_in(std::string_view bytes) {
+  std::vector<ReportedFailure> failures;
   for (const engine::FrameHeader& header : headers_in(bytes)) {
     bytes.remove_prefix(sizeof header);
     engine::FailMeta meta;
@@ -64,9 +64,9 @@ inline std::vector<ToldFailure> failures_in(std::string_view bytes) {
     bytes.remove_prefix(header.payload_bytes);
     const bool fails =
         header.kind == engine::FrameKind::kFail || header.kind == engine::FrameKind::kReset;
-    if (fails) told.push_back({header.kind, header.call, meta.failure});
+    if (fails) failures.push_back({header.kind, header.call, meta.failure});
   }
-  return told;
+  return failures;
 }
 
 // Returns a Thrift frame of `bytes` bytes with a THeader header and no message.
@@ -174,7 +174,7 @@ class FakeNode {
     size_t before = 0;
     do {
       before = wire->incoming.size();
-      if (!wire->closed && wire->reading) wire->tell_readable();
+      if (!wire->closed && wire->reading) wire->notify_readable();
     } while (!wire->closed && wire->incoming.size() < before);
   }
 

@@ -210,8 +210,8 @@ TEST_F(PeerLimits, HalfARequestEndsItsStreamAtTheLimit) {
                                     std::string(60'000, 'x')));
   }
   EXPECT_THAT(failures_in(peer->written),
-              ElementsAre(ToldFailure{FrameKind::kFail, 1, Failure::kOverloaded},
-                          ToldFailure{FrameKind::kReset, 0, Failure::kUpstreamClosed}));
+              ElementsAre(ReportedFailure{FrameKind::kFail, 1, Failure::kOverloaded},
+                          ReportedFailure{FrameKind::kReset, 0, Failure::kUpstreamClosed}));
   EXPECT_THAT(peer->written,
               HasSubstr("node host-a: peer host-b has reached its quarter of limits.max_buffered"));
   EXPECT_EQ(node_.counters.buffered_bytes.value(), 0u) << "what was kept went with the stream";

@@ -193,7 +193,7 @@ class Run {
       for (const auto& wire : std::vector(node_.reactor.wires)) {  // more may be made meanwhile
         wire->error = ECONNRESET;
         let_write(wire);
-        if (!wire->closed && wire->reading) wire->tell_readable();
+        if (!wire->closed && wire->reading) wire->notify_readable();
       }
       node_.reactor.end_iteration();
       node_.reactor.advance(std::chrono::seconds(2));

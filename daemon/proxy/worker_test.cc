@@ -108,7 +108,7 @@ TEST(Worker, TakesTheFramesThatCameBeforeAWriteToTheLinkFailed) {
   FakeNode::read(link);  // the worker must answer with a kPong frame
   node.reactor.end_iteration();
   link->incoming = call_frame(1, "get", 1);
-  link->tell_readable();
+  link->notify_readable();
   EXPECT_EQ(node.reactor.wires.size(), servers + 1) << "the call went to the server";
   node.reactor.end_iteration();
   EXPECT_TRUE(link->closed);

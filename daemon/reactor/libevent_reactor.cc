@@ -53,13 +53,14 @@ class KernelWatch final : public Watch {
       : reactor_(reactor), on_readable_(std::move(on_readable)) {
     event_assign(
         &event_, reactor.base_.get(), fd, EV_READ | EV_PERSIST,
-        [](evutil_socket_t, short, void* self) { static_cast<KernelWatch*>(self)->tell(); }, this);
+        [](evutil_socket_t, short, void* self) { static_cast<KernelWatch*>(self)->notify(); },
+        this);
     event_add(&event_, nullptr);
   }
   ~KernelWatch() override { event_del(&event_); }
 
  private:
-  void tell() {
+  void notify() {
     reactor_.note_event();
     on_readable_();
   }
@@ -149,7 +150,7 @@ void LibeventReactor::poll_rings() {
     RingStream* stream = hot_rings_[i];
     if (!stream->has_news()) continue;
     if (!std::exchange(had_events_, true)) now_is_fresh_ = false;
-    stream->tell();
+    stream->notify();
     // If a callback removed an entry of hot_rings_, the later entries have moved up by one.
     if (i < hot_rings_.size() && hot_rings_[i] != stream) --i;
   }

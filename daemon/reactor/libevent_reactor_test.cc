@@ -109,13 +109,13 @@ struct Hesitant final : StreamEvents {
     reactor.post([this] { ++turns; });
   }
   void on_readable() override {
-    if (++told == 3) return reactor.stop();
+    if (++events == 3) return reactor.stop();
     stream->read_again();
     reactor.post([this] { ++turns; });
   }
   LibeventReactor& reactor;
   std::unique_ptr<ByteStream> stream;
-  int told = 0;
+  int events = 0;
   int turns = 0;
 };
 
@@ -145,7 +145,7 @@ TEST(LibeventReactor, HasTheKernelProbeSilentTcpConnections) {
   }
 }
 
-TEST(LibeventReactor, TellsAgainInALaterLookThoughNothingNewHasCome) {
+TEST(LibeventReactor, ReportsAgainInALaterLookThoughNothingNewHasCome) {
   LibeventReactor reactor;
   auto silent = ListenSocket::open(*parse_address("tcp:127.0.0.1:0"));
   ASSERT_TRUE(silent) << silent.error().message;
@@ -153,11 +153,11 @@ TEST(LibeventReactor, TellsAgainInALaterLookThoughNothingNewHasCome) {
   reader.stream = reactor.connect(silent->address(), reader);
   reader.stream->want_write(true);
   reactor.run();
-  EXPECT_EQ(reader.told, 3);
-  EXPECT_EQ(reader.turns, 3) << "it was told twice in one look";
+  EXPECT_EQ(reader.events, 3);
+  EXPECT_EQ(reader.turns, 3) << "two events in one iteration";
 }
 
-TEST(LibeventReactor, TellsNobodyWhoHasGone) {
+TEST(LibeventReactor, ReportsToNobodyWhoHasGone) {
   LibeventReactor reactor;
   auto silent = ListenSocket::open(*parse_address("tcp:127.0.0.1:0"));
   ASSERT_TRUE(silent) << silent.error().message;
@@ -171,11 +171,11 @@ TEST(LibeventReactor, TellsNobodyWhoHasGone) {
   unwilling.stream->want_read(false);
   reactor.post([&] { reactor.stop(); });
   reactor.run();
-  EXPECT_EQ(gone.told, 0);
-  EXPECT_EQ(unwilling.told, 0);
+  EXPECT_EQ(gone.events, 0);
+  EXPECT_EQ(unwilling.events, 0);
 }
 
-TEST(LibeventReactor, TellsARefusedConnectByAnError) {
+TEST(LibeventReactor, ReportsARefusedConnectByAnError) {
   LibeventReactor reactor;
   Address closed;
   {

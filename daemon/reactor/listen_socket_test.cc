@@ -147,7 +147,7 @@ TEST(ListenSocket, RefusesWhatDoesNotListen) {
   EXPECT_THAT(socket.error().message, testing::HasSubstr("tcp:127.0.0.1:9090: cannot listen"));
 }
 
-TEST(InheritedSockets, TellsWhatIsLeftAndClosesIt) {
+TEST(InheritedSockets, ReportsWhatIsLeftAndClosesIt) {
   int fd = -1;
   {
     Descriptor listener = listener_of_somebody("tcp:127.0.0.1:0");
@@ -160,7 +160,7 @@ TEST(InheritedSockets, TellsWhatIsLeftAndClosesIt) {
   EXPECT_LT(fcntl(fd, F_GETFD), 0) << "nobody reads it, and who connects would wait for ever";
 }
 
-TEST(SocketAddress, TellsWhereASocketIsBoundAsAConfigurationSpellsIt) {
+TEST(SocketAddress, ReportsWhereASocketIsBoundAsAConfigurationSpellsIt) {
   const std::string path = temporary_path("bound");
   const Descriptor unix_socket = listener_of_somebody("unix:" + path);
   EXPECT_EQ(to_string(*bound_address(unix_socket.get())), "unix:" + path);

@@ -54,13 +54,13 @@ class Connection final : public StreamEvents {
   void meet(Connection& other) { other_ = &other; }
 
   void on_readable() override {
-    require(reading_, "told of data that nobody wants");
-    ++told_data_;
+    require(reading_, "an event for data that nobody wants");
+    ++readable_events_;
     answer(manner_ % 8, false);
   }
   void on_writable() override {
-    require(writing_, "told of room that nobody wants");
-    ++told_room_;
+    require(writing_, "an event for space that nobody wants");
+    ++writable_events_;
     answer(manner_ / 8 % 8, true);
   }
 
@@ -145,15 +145,15 @@ class Connection final : public StreamEvents {
 
   // Checks that there is nothing to read if two iterations did not call on_readable().
   template <class Iterate>
-  void check_told(Iterate iterate) {
+  void check_events(Iterate iterate) {
     if (!stream_) return;
     want_write(false);
     want_read(true);
-    const size_t told = told_data_;
+    const size_t before = readable_events_;
     iterate();  // can find a broken rule, which only the next iteration reports
     iterate();
-    if (!stream_ || !reading_ || told_data_ != told) return;
-    require(read(1) == IoResult::Kind::kWouldBlock, "something came, and nobody was told");
+    if (!stream_ || !reading_ || readable_events_ != before) return;
+    require(read(1) == IoResult::Kind::kWouldBlock, "bytes arrived without an event");
   }
 
   // Checks that the stream reports bytes of a side that keeps the rules, whether the ring was hot
@@ -162,11 +162,11 @@ class Connection final : public StreamEvents {
   void check_heard(Iterate iterate) {
     if (!stream_ || !reading_ || writing_ || !rogue_->kept_rules() || rogue_->ended()) return;
     if (!rogue_->has_sent_more_than(read_)) return;
-    const size_t told = told_data_;
+    const size_t before = readable_events_;
     // While rings are hot, the reactor polls the sockets only on every eighth iteration.
     for (int i = 0; i < 9; ++i) iterate();
     // An event of the other connection can have destroyed this connection's stream.
-    require(!stream_ || told_data_ != told, "a bell was rung, and not heard");
+    require(!stream_ || readable_events_ != before, "a doorbell rang without an event");
   }
 
  private:
@@ -216,8 +216,8 @@ class Connection final : public StreamEvents {
   bool dead_ = false;
   bool saw_end_ = false;
   bool write_dead_ = false;
-  size_t told_data_ = 0;
-  size_t told_room_ = 0;
+  size_t readable_events_ = 0;
+  size_t writable_events_ = 0;
   uint64_t read_ = 0;
   uint64_t written_ = 0;
   unsigned sum_ = 0;
@@ -325,7 +325,7 @@ class Run {
       case 8:
         return connection.read_again();
       case 9:
-        return connection.check_told([this] { iterate(); });
+        return connection.check_events([this] { iterate(); });
       case 10:
         return connection.check_heard([this] { iterate(); });
       case 11:

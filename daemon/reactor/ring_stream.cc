@@ -111,7 +111,7 @@ bool RingStream::has_news() {
   return writing_ && (!channel_->writable().empty() || channel_->gone());
 }
 
-void RingStream::tell() {
+void RingStream::notify() {
   hot_since_ = reactor_.now();
   const bool writes = writing_ && (error_ != 0 || channel_->broken() || channel_->gone() ||
                                    !channel_->writable().empty());

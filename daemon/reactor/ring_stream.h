@@ -52,7 +52,7 @@ class RingStream final : public ByteStream {
 
   // --- The reactor calls these while the ring is hot ---
   bool has_news();
-  void tell();  // calls on_writable() or on_readable(), which can destroy this
+  void notify();  // calls on_writable() or on_readable(), which can destroy this
   // Makes the ring cold and asks the other side to ring the doorbell. Returns false, and leaves the
   // ring hot, if there is already something to handle.
   bool cool();

@@ -31,7 +31,7 @@ class RouteChanges : public testing::Test {
 
 TEST_F(RouteChanges, AreNoneBetweenEqualTables) { EXPECT_THAT(between(kv({}), kv({})), IsEmpty()); }
 
-TEST_F(RouteChanges, TellThePlanOfTheSideThatChanged) {
+TEST_F(RouteChanges, ReportThePlanOfTheSideThatChanged) {
   FunctionSpec before;
   before.hints.both.perf_goal = PerfGoal::kLatency;
   FunctionSpec after = before;
@@ -41,7 +41,7 @@ TEST_F(RouteChanges, TellThePlanOfTheSideThatChanged) {
                           "direct_write_imm, event over tcp"));
 }
 
-TEST_F(RouteChanges, TellWhatTheDescriptionLeavesOut) {
+TEST_F(RouteChanges, ReportWhatTheDescriptionLeavesOut) {
   FunctionSpec before;
   before.hints.client.timeout = std::chrono::milliseconds(100);
   FunctionSpec after;
@@ -52,7 +52,7 @@ TEST_F(RouteChanges, TellWhatTheDescriptionLeavesOut) {
   EXPECT_THAT(between(kv({}), kv(before)), ElementsAre("Kv.get: client: timeout_ms none → 100"));
 }
 
-TEST_F(RouteChanges, TellTheReasonWhereNothingElseDiffers) {
+TEST_F(RouteChanges, ReportTheReasonWhereNothingElseDiffers) {
   FunctionSpec before;
   before.hints.client.perf_goal = PerfGoal::kLatency;
   FunctionSpec after = before;
@@ -75,7 +75,7 @@ TEST_F(RouteChanges, NameNewFunctionsAndGoneOnesAndOneway) {
   EXPECT_THAT(between(kv({}), kv(oneway)), ElementsAre("Kv.get: oneway now"));
 }
 
-TEST_F(RouteChanges, TellWhoMayCallNow) {
+TEST_F(RouteChanges, ReportWhoMayCallNow) {
   FunctionSpec some;
   some.access = AccessRule{{"host-a", "spiffe://p/*"}, false};
   FunctionSpec tried = some;
@@ -86,7 +86,7 @@ TEST_F(RouteChanges, TellWhoMayCallNow) {
               ElementsAre("Kv.get: allow: host-a, spiffe://p/* (dry run) → host-a, spiffe://p/*"));
 }
 
-TEST_F(RouteChanges, TellThatArgumentsAreOthers) {
+TEST_F(RouteChanges, ReportThatArgumentsAreOthers) {
   FunctionSpec some;
   some.arguments = FieldSpecs{};
   Manifest typed = kv({});
@@ -108,7 +108,7 @@ TEST_F(RouteChanges, TakeAServicesRuleForFunctionsWithoutTheirOwn) {
                                                   "Kv._other: allow: everybody → host-a"));
 }
 
-TEST_F(RouteChanges, TellOfFunctionsThatNoManifestNames) {
+TEST_F(RouteChanges, ReportOfFunctionsThatNoManifestNames) {
   HintGroups event;
   event.both.polling = Polling::kEvent;
   const auto lines = between(kv({}), kv({}, event));

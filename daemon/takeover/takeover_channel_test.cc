@@ -150,7 +150,7 @@ TEST(TakeoverChannel, UnderstandsTheRefusalOfAnyVersion) {
   EXPECT_EQ((*received)->text, "no!");
 }
 
-TEST(TakeoverChannel, TellsOfAFullSocketAndOfItsEnd) {
+TEST(TakeoverChannel, ReportsOfAFullSocketAndOfItsEnd) {
   Pair pair;
   auto sent = TakeoverChannel::Sent::kSent;
   for (int i = 0; sent == TakeoverChannel::Sent::kSent && i < 100'000; ++i) {

@@ -161,7 +161,7 @@ void TakeoverOffer::on_message(evutil_socket_t, short, void* self) {
 void TakeoverOffer::take(const TakeoverMessage& message) {
   if (message.kind == TakeoverKind::kHello && state_ == State::kHello) return give_sockets(message);
   if (message.kind == TakeoverKind::kReady && state_ == State::kPreparing) return say_go(message);
-  if (message.kind == TakeoverKind::kServing && state_ == State::kTold) return begin_serving();
+  if (message.kind == TakeoverKind::kServing && state_ == State::kSentGo) return begin_serving();
   constexpr const char* kWhy = "it sent a message that is not allowed in this state";
   state_ == State::kServing ? lose(kWhy) : refuse(kWhy);
 }
@@ -186,7 +186,7 @@ void TakeoverOffer::lose(const std::string& why) {
     LOG(WARNING) << "takeover: the new hatrpcd failed before it could serve: " << why
                  << "; this hatrpcd continues to serve";
   }
-  if (before != State::kTold) return;
+  if (before != State::kSentGo) return;
   event_add(asked_.get(), nullptr);
   events_.on_successor_failed(why);
 }
@@ -221,7 +221,7 @@ void TakeoverOffer::say_go(const TakeoverMessage& ready) {
   taken_ = lines_of(ready.text);
   event_del(asked_.get());  // the new daemon answers later requests for a takeover
   event_del(accept_again_.get());
-  enter(State::kTold, std::chrono::seconds(0));
+  enter(State::kSentGo, std::chrono::seconds(0));
   std::string owned_paths;
   for (const std::string& address : events_.on_successor_ready(channel_->pid(), taken_)) {
     owned_paths += address + "\n";
@@ -229,7 +229,7 @@ void TakeoverOffer::say_go(const TakeoverMessage& ready) {
   if (channel_->send(TakeoverKind::kGo, owned_paths) != TakeoverChannel::Sent::kSent) {
     return lose(TakeoverChannel::kEnded);
   }
-  enter(State::kTold, kServingTime);
+  enter(State::kSentGo, kServingTime);
 }
 
 void TakeoverOffer::begin_serving() {

@@ -68,7 +68,7 @@ class TakeoverOffer {
   ~TakeoverOffer();  // refuses a new daemon that has asked and has not been sent kGo yet
 
  private:
-  enum class State : uint8_t { kOffered, kHello, kPreparing, kTold, kServing, kOver };
+  enum class State : uint8_t { kOffered, kHello, kPreparing, kSentGo, kServing, kOver };
 
   static void on_asked(evutil_socket_t, short, void* self);
   static void on_accept_again(evutil_socket_t, short, void* self);

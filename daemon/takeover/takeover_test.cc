@@ -28,18 +28,18 @@ constexpr auto kPatience = 20s;
 // Plays the old daemon: records the callbacks of its TakeoverOffer.
 struct Old final : TakeoverOfferEvents {
   std::vector<std::string> on_successor_ready(int, const std::vector<std::string>& taken) override {
-    told.push_back("ready");
+    events.push_back("ready");
     taken_addresses = taken;
     return owned_paths;
   }
-  void on_successor_failed(const std::string&) override { told.push_back("failed"); }
+  void on_successor_failed(const std::string&) override { events.push_back("failed"); }
   void on_successor_serving(int, std::shared_ptr<Successor> to) override {
-    told.push_back("serving");
+    events.push_back("serving");
     successor = std::move(to);
   }
-  void on_successor_gone(const std::string&) override { told.push_back("gone"); }
+  void on_successor_gone(const std::string&) override { events.push_back("gone"); }
 
-  std::vector<std::string> told;
+  std::vector<std::string> events;
   std::vector<std::string> taken_addresses;
   std::vector<std::string> owned_paths;
   std::shared_ptr<Successor> successor;
@@ -47,19 +47,19 @@ struct Old final : TakeoverOfferEvents {
 
 struct New final : TakeoverEvents {
   void on_go(const std::vector<std::string>& paths) override {
-    told.push_back("go");
+    events.push_back("go");
     owned_paths = paths;
   }
-  void on_refused(const std::string& why) override { told.push_back("refused: " + why); }
+  void on_refused(const std::string& why) override { events.push_back("refused: " + why); }
   void on_connection(TakenConnection connection) override {
     connections.push_back(std::move(connection));
   }
   void on_server_connection(DetachedConnection connection) override {
     server_connections.push_back(std::move(connection));
   }
-  void on_predecessor_left() override { told.push_back("left"); }
+  void on_predecessor_left() override { events.push_back("left"); }
 
-  std::vector<std::string> told;
+  std::vector<std::string> events;
   std::vector<std::string> owned_paths;
   std::vector<TakenConnection> connections;
   std::vector<DetachedConnection> server_connections;
@@ -121,7 +121,7 @@ class TakeoverTest : public testing::Test {
   std::unique_ptr<Takeover> take_over() {
     auto takeover = must_begin();
     takeover->say_ready(base_.get(), addresses(), node_, new_);
-    turn_until([&] { return new_.told.size() == 1; });
+    turn_until([&] { return new_.events.size() == 1; });
     takeover->say_serving();
     turn_until([&] { return old_.successor != nullptr; });
     return takeover;
@@ -171,11 +171,11 @@ TEST_F(TakeoverTest, GivesTheSocketsThenTheWordThenTheConnections) {
     EXPECT_EQ(bound_address(taken->get())->path, socket.address().path);
   }
   takeover->say_ready(base_.get(), addresses(), node_, new_);
-  EXPECT_TRUE(old_.told.empty()) << "it has only said that it is ready";
-  turn_until([&] { return !new_.told.empty(); });
+  EXPECT_TRUE(old_.events.empty()) << "it has only said that it is ready";
+  turn_until([&] { return !new_.events.empty(); });
   EXPECT_THAT(old_.taken_addresses, testing::ElementsAreArray(addresses()));
   EXPECT_THAT(new_.owned_paths, ElementsAre("unix:/its"));
-  EXPECT_THAT(old_.told, ElementsAre("ready"));
+  EXPECT_THAT(old_.events, ElementsAre("ready"));
   takeover->say_serving();
   turn_until([&] { return old_.successor != nullptr; });
 
@@ -201,8 +201,8 @@ TEST_F(TakeoverTest, GivesTheSocketsThenTheWordThenTheConnections) {
 
   old_.successor.reset();
   offer_.reset();
-  turn_until([&] { return new_.told.size() == 2; });
-  EXPECT_THAT(new_.told, ElementsAre("go", "left"));
+  turn_until([&] { return new_.events.size() == 2; });
+  EXPECT_THAT(new_.events, ElementsAre("go", "left"));
 }
 
 TEST_F(TakeoverTest, GivesConnectionsToServersAndSaysWhoseTheyAre) {
@@ -228,7 +228,7 @@ TEST_F(TakeoverTest, GivesConnectionsToServersAndSaysWhoseTheyAre) {
 TEST_F(TakeoverTest, WantsNoConnectionsOfEndpointsThatTheNewOneLacks) {
   auto takeover = must_begin();
   takeover->say_ready(base_.get(), {to_string(node_.endpoints[1].listen)}, node_, new_);
-  turn_until([&] { return new_.told.size() == 1; });
+  turn_until([&] { return new_.events.size() == 1; });
   takeover->say_serving();
   turn_until([&] { return old_.successor != nullptr; });
   EXPECT_FALSE(old_.successor->wants(0));
@@ -249,7 +249,7 @@ TEST_F(TakeoverTest, DropsWhatIsNoConnectionOfItsEndpoint) {
   EXPECT_EQ(new_.connections[0].endpoint, 0u);
 }
 
-TEST_F(TakeoverTest, TellsTheOldOneWhenItListensNoMore) {
+TEST_F(TakeoverTest, ReportsToTheOldOneWhenItListensNoMore) {
   const auto takeover = take_over();
   const Descriptor none(open("/dev/null", O_RDONLY | O_CLOEXEC));
   const std::array one = {none.get()};
@@ -258,12 +258,12 @@ TEST_F(TakeoverTest, TellsTheOldOneWhenItListensNoMore) {
   ASSERT_EQ(old_.successor->take(0, one, {}, nullptr), Successor::Answer::kTaken);
   const rlimit full{.rlim_cur = 0, .rlim_max = before.rlim_max};
   ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &full), 0);
-  turn_until([&] { return new_.told.size() == 2; });  // the process can open no more descriptors
+  turn_until([&] { return new_.events.size() == 2; });  // the process can open no more descriptors
   setrlimit(RLIMIT_NOFILE, &before);
-  EXPECT_THAT(new_.told, ElementsAre("go", "left"));
+  EXPECT_THAT(new_.events, ElementsAre("go", "left"));
   EXPECT_EQ(old_.successor->take(0, one, {}, nullptr), Successor::Answer::kNever);
-  turn_until([&] { return old_.told.size() == 3; });
-  EXPECT_EQ(old_.told.back(), "gone");
+  turn_until([&] { return old_.events.size() == 3; });
+  EXPECT_EQ(old_.events.back(), "gone");
 }
 
 TEST_F(TakeoverTest, FindsNobody) {
@@ -290,24 +290,24 @@ TEST_F(TakeoverTest, TakesOneAtATime) {
 
 TEST_F(TakeoverTest, ChangesNothingWhenTheNewOneGivesUpBeforeItIsReady) {
   for (int i = 0; i < 3; ++i) EXPECT_TRUE(must_begin());
-  EXPECT_TRUE(old_.told.empty());
+  EXPECT_TRUE(old_.events.empty());
 }
 
 TEST_F(TakeoverTest, GoesOnWhenTheNewOneDiesBeforeItAccepts) {
   auto takeover = must_begin();
   takeover->say_ready(base_.get(), addresses(), node_, new_);
-  turn_until([&] { return new_.told.size() == 1; });
+  turn_until([&] { return new_.events.size() == 1; });
   takeover.reset();
-  turn_until([&] { return old_.told.size() == 2; });
-  EXPECT_THAT(old_.told, ElementsAre("ready", "failed"));
+  turn_until([&] { return old_.events.size() == 2; });
+  EXPECT_THAT(old_.events, ElementsAre("ready", "failed"));
   EXPECT_TRUE(must_begin()) << "the next one may";
 }
 
 TEST_F(TakeoverTest, HearsWhenTheNewOneDiesLater) {
   auto takeover = take_over();
   takeover.reset();
-  turn_until([&] { return old_.told.size() == 3; });
-  EXPECT_EQ(old_.told.back(), "gone");
+  turn_until([&] { return old_.events.size() == 3; });
+  EXPECT_EQ(old_.events.back(), "gone");
   EXPECT_EQ(old_.successor->take(0, {}, {}, nullptr), Successor::Answer::kNever);
 }
 
@@ -315,11 +315,11 @@ TEST_F(TakeoverTest, TheNewOneGoesOnAloneWhenTheOldOneDies) {
   auto takeover = must_begin();
   offer_.reset();  // the destructor refuses the new daemon, as a daemon does that shuts down
   takeover->say_ready(base_.get(), addresses(), node_, new_);
-  turn_until([&] { return !new_.told.empty(); });
-  EXPECT_THAT(new_.told, ElementsAre("refused: node host-a is shutting down"));
+  turn_until([&] { return !new_.events.empty(); });
+  EXPECT_THAT(new_.events, ElementsAre("refused: node host-a is shutting down"));
 
   // An old daemon that was killed sends no refusal.
-  new_.told.clear();
+  new_.events.clear();
   auto asked = std::async(std::launch::async, [&] { return Takeover::begin(node_); });
   Descriptor accepted;
   turn_until([&] {
@@ -337,8 +337,8 @@ TEST_F(TakeoverTest, TheNewOneGoesOnAloneWhenTheOldOneDies) {
     ASSERT_TRUE(killed.receive());
   }
   takeover->say_ready(base_.get(), addresses(), node_, new_);
-  turn_until([&] { return new_.told.size() == 2; });
-  EXPECT_THAT(new_.told, ElementsAre("go", "left"));
+  turn_until([&] { return new_.events.size() == 2; });
+  EXPECT_THAT(new_.events, ElementsAre("go", "left"));
   EXPECT_EQ(new_.owned_paths, addresses());
 }
 
@@ -350,7 +350,7 @@ TEST_F(TakeoverTest, RefusesWhoKeepsToNoOrder) {
     EXPECT_EQ(next(*raw), "it sent a message that is not allowed in this state");
     EXPECT_EQ(next(*raw), TakeoverChannel::kEnded);
   }
-  EXPECT_TRUE(old_.told.empty());
+  EXPECT_TRUE(old_.events.empty());
   EXPECT_TRUE(must_begin());
 }
 

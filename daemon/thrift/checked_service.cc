@@ -336,7 +336,7 @@ void mutate(std::string& request, const std::string& other, std::mt19937& random
   const auto below = [&random](size_t bound) { return bound == 0 ? 0 : random() % bound; };
   // Bytes that often change the meaning of a request: types in binary and compact, counts, and the
   // characters that delimit tokens in JSON.
-  constexpr std::string_view kTelling =
+  constexpr std::string_view kSignificant =
       "\0\1\2\3\4\5\6\7\x08\x09\x0a\x0b\x0c\x0d\x0e\x0f\x10\x15\x18"
       "\x19\x1a\x1b\x1c\x2c\x7f\x80\x82\xff[]{}:,\"0123\\"sv;
   for (size_t changes = 1 + below(3); changes > 0 && !request.empty(); --changes) {
@@ -347,10 +347,10 @@ void mutate(std::string& request, const std::string& other, std::mt19937& random
         break;
       case 1:
       case 2:
-        request[at] = kTelling[below(kTelling.size())];
+        request[at] = kSignificant[below(kSignificant.size())];
         break;
       case 3:
-        request.insert(at, 1 + below(3), kTelling[below(kTelling.size())]);
+        request.insert(at, 1 + below(3), kSignificant[below(kSignificant.size())]);
         break;
       case 4:
         request.erase(at, 1 + below(3));

@@ -20,7 +20,7 @@ namespace hat {
 struct TlsEnd final : StreamEvents {
   void on_readable() override {
     std::array<std::byte, 4096> buffer;
-    if (reads_seldom && (++told % 3) != 0) return;
+    if (reads_seldom && (++events % 3) != 0) return;
     const IoResult result = stream->read(buffer);
     if (result.kind == IoResult::Kind::kOk) {
       heard.append(reinterpret_cast<const char*>(buffer.data()), result.bytes);
@@ -57,7 +57,7 @@ struct TlsEnd final : StreamEvents {
   std::string error;
   bool ended = false;
   bool reads_seldom = false;  // if true, reads only on every third event
-  int told = 0;
+  int events = 0;
   TlsCounters counters;
   std::shared_ptr<FakeStream::Wire> wire = std::make_shared<FakeStream::Wire>();
   std::unique_ptr<TlsStream> stream;
@@ -96,7 +96,7 @@ class TlsPair {
     other.wire->incoming += std::exchange(end.wire->written, "");
     other.wire->end = true;
     while (other.stream && other.wire->reading && !other.ended && other.error.empty()) {
-      other.wire->tell_readable();
+      other.wire->notify_readable();
     }
     pump();
   }
@@ -127,7 +127,7 @@ class TlsPair {
     from.wire->written.erase(0, part.size());
     to.wire->incoming += part;
     if (to.stream && to.wire->reading && (!to.wire->incoming.empty() || to.wire->again)) {
-      to.wire->tell_readable();
+      to.wire->notify_readable();
       moved = true;
     }
     return moved || !part.empty();

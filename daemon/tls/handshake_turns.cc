@@ -6,7 +6,7 @@
 namespace hat {
 
 HandshakeTurns::HandshakeTurns(Reactor& reactor)
-    : reactor_(reactor), timer_(reactor.timer([this] { tell_next(); })) {}
+    : reactor_(reactor), timer_(reactor.timer([this] { notify_next(); })) {}
 
 bool HandshakeTurns::take(Waiter& waiter) {
   const bool nobody_waits = waiting_.empty() && told_ == nullptr;
@@ -25,7 +25,7 @@ void HandshakeTurns::leave(const Waiter& waiter) {
   if (told_ == &waiter) told_ = nullptr;
 }
 
-void HandshakeTurns::tell_next() {
+void HandshakeTurns::notify_next() {
   if (waiting_.empty()) return;
   Waiter* const next = waiting_.front();
   waiting_.pop_front();

@@ -45,7 +45,7 @@ class HandshakeTurns {
   void leave(const Waiter& waiter);
 
  private:
-  void tell_next();
+  void notify_next();
   void set_timer();
 
   Reactor& reactor_;

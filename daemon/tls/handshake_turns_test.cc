@@ -13,17 +13,17 @@ using namespace std::chrono_literals;
 
 struct Asker final : HandshakeTurns::Waiter {
   Asker(HandshakeTurns& those, std::vector<int>& log, int its_number)
-      : turns(those), told(log), number(its_number) {}
+      : turns(those), notified(log), number(its_number) {}
   void ask() {
     if (turns.take(*this)) on_turn();
   }
   void on_turn() override {
     EXPECT_TRUE(turns.take(*this));
-    told.push_back(number);
+    notified.push_back(number);
     turns.took(cost);
   }
   HandshakeTurns& turns;
-  std::vector<int>& told;
+  std::vector<int>& notified;
   int number;
   Duration cost = 1ms;
 };
@@ -93,7 +93,8 @@ TEST_F(Turns, OfHandshakesHoldUpNothingElse) {
   };
   for (auto& pair : pairs) pair->pump();
   EXPECT_EQ(heard(), 0) << "each has two steps of signing and verifying";
-  EXPECT_FALSE(pairs[2]->acceptor.wire->reading) << "it would be told of its bytes in each turn";
+  EXPECT_FALSE(pairs[2]->acceptor.wire->reading)
+      << "it would be notified of its bytes in each turn";
   pairs[1].reset();  // the peer gives up its handshake
   for (int i = 0; i < 100'000 && heard() != 2; ++i) {
     reactor_.advance(1ms);

@@ -60,11 +60,11 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (wire->writing) wire->events->on_writable();
   while (!input.empty() && !owner.failed) {
     wire->incoming += input.next_bytes();
-    if (!wire->incoming.empty()) wire->tell_readable();
+    if (!wire->incoming.empty()) wire->notify_readable();
     if (wire->writing && !owner.failed) wire->events->on_writable();
   }
   wire->end = true;
-  for (int i = 0; i < 4 && !owner.failed; ++i) wire->tell_readable();
+  for (int i = 0; i < 4 && !owner.failed; ++i) wire->notify_readable();
   require(owner.failed, "it has ended, and nobody was told");
   require(owner.stream->peer_names().empty(), "a stranger has proved to be somebody");
   require(counters.handshakes.value() == 0, "a stranger was let in");

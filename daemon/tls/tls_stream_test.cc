@@ -237,7 +237,7 @@ class TlsStreams : public testing::Test {
   static OwnedSsl host_b() { return connection_of("one/host-b", "one"); }
 };
 
-TEST_F(TlsStreams, TellWhoTheOtherSideIs) {
+TEST_F(TlsStreams, ReportWhoTheOtherSideIs) {
   TlsPair pair(host_a(), host_b());
   EXPECT_THAT(peer_names(pair.acceptor), IsEmpty());
   pair.pump();
@@ -309,7 +309,7 @@ TEST_F(TlsStreams, SendWhatTheyTookByThemselvesAndEndAfterIt) {
 }
 
 // The stream must repeat the event, as a socket does, if its user leaves bytes unread.
-TEST_F(TlsStreams, TellAgainOfWhatWasNotRead) {
+TEST_F(TlsStreams, ReportAgainOfWhatWasNotRead) {
   TlsPair pair(host_a(), host_b());
   pair.pump();
   const std::string bytes = many_bytes(300'000);

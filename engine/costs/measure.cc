@@ -73,12 +73,16 @@ class Measurement {
     HAT_TRY_VOID(wake_up());
     HAT_TRY_VOID(registrations());
     copies();
-    HAT_TRY_VOID(told(ask(Ask::kEnd), "goodbye"));
+    if (const auto ended = ask(Ask::kEnd); !ended) {
+      return fail(ErrorCode::kUnavailable,
+                  "the other side cannot be notified that the measurement has ended: " +
+                      std::string(text(ended.error())));
+    }
     return costs_;
   }
 
  private:
-  static Result<void> told(const std::expected<void, Status>& done, const std::string& what) {
+  static Result<void> result_of(const std::expected<void, Status>& done, const std::string& what) {
     if (done) return {};
     return fail(ErrorCode::kUnavailable,
                 "the cost of " + what + " cannot be measured: " + std::string(text(done.error())));
@@ -91,7 +95,7 @@ class Measurement {
     if (options_.stop.stop_requested())
       return fail(ErrorCode::kStopped, "stopped on request before measuring the cost of " + what);
     const auto took = time_of(options_.each, once);
-    if (!took) return told(std::unexpected(took.error()), what);
+    if (!took) return result_of(std::unexpected(took.error()), what);
     to = *took;
     return {};
   }
@@ -141,19 +145,19 @@ class Measurement {
       if (options_.stop.stop_requested())
         return fail(ErrorCode::kStopped,
                     "stopped on request before measuring the cost of a wake-up");
-      HAT_TRY_VOID(told(ask(way), "wake-up"));
+      HAT_TRY_VOID(result_of(ask(way), "wake-up"));
       std::vector<double> samples;
       const auto end = Clock::now() + options_.each;
       while (samples.size() < kSamplesMin || Clock::now() < end) {
         std::this_thread::sleep_for(std::chrono::microseconds(300));
         const auto begin = Clock::now();
-        HAT_TRY_VOID(told(ask(Ask::kEcho), "wake-up"));
+        HAT_TRY_VOID(result_of(ask(Ask::kEcho), "wake-up"));
         samples.push_back(ns(Clock::now() - begin));
       }
       costs[way == Ask::kSleep] = median(std::move(samples));
     }
     costs_.wake_up_ns = std::max(0.0, costs[1] - costs[0]);
-    return told(ask(Ask::kPoll), "wake-up");
+    return result_of(ask(Ask::kPoll), "wake-up");
   }
 
   Result<void> registrations() {
@@ -173,7 +177,7 @@ class Measurement {
         samples.push_back(ns(Clock::now() - begin));
         // On the fabric `loop`, the other side gets an event for each registration, and must read
         // these events before too many of them arrive.
-        HAT_TRY_VOID(told(ask(Ask::kTakeEvents), "registration"));
+        HAT_TRY_VOID(result_of(ask(Ask::kTakeEvents), "registration"));
       }
       costs_.registration.push_back({bytes, median(std::move(samples))});
     }

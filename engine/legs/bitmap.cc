@@ -203,8 +203,8 @@ void Bitmap::on_control(const Envelope& control, std::span<const std::byte> body
 
 bool Bitmap::wants_taken() const {
   const bool may_help = read_at_ != sender_.sent() || sender_.waits_for_slots();
-  const bool is_told = asked_at_ == sender_.acked();
-  return sender_.shape().leg == leg_ && !reads_taken_ && !is_told && few_free() && may_help;
+  const bool is_asked = asked_at_ == sender_.acked();
+  return sender_.shape().leg == leg_ && !reads_taken_ && !is_asked && few_free() && may_help;
 }
 
 bool Bitmap::wants_poll() const { return (awake_ && !reads_new_) || wants_taken(); }

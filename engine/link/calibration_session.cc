@@ -70,7 +70,7 @@ void CalibrationSession::begin(uint32_t number, std::shared_ptr<CalibrationJob> 
   number_ = number;
   job_ = std::move(job);
   measures_ = measures;
-  told_card_ = false;
+  card_sent_ = false;
   began_ = reactor_.now();
   timer_->set(began_ + kPollInterval);
 }
@@ -87,9 +87,9 @@ void CalibrationSession::close(Result<void> end) {
 }
 
 void CalibrationSession::poll() {
-  if (!measures_ && !told_card_) {
+  if (!measures_ && !card_sent_) {
     if (const auto card = job_->card()) {
-      told_card_ = true;
+      card_sent_ = true;
       send(FrameKind::kCostAccept, number_, encode(*card));
     }
   }

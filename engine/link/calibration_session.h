@@ -91,7 +91,7 @@ class CalibrationSession final : public CostFrames {
   uint32_t number_ = 0;
   std::shared_ptr<CalibrationJob> job_;  // null if no session is running
   bool measures_ = false;
-  bool told_card_ = false;
+  bool card_sent_ = false;
   TimePoint began_{};
   std::unique_ptr<Timer> timer_;
 };

@@ -42,7 +42,7 @@ LaneSet::~LaneSet() { end_deferred(); }
 void LaneSet::end_deferred() {
   for (const auto& member : std::exchange(deferred_, {})) {
     if (member->lane) domain_->poller(member->wish.lanes).retire(std::move(member->lane));
-    if (member->told) events_.on_lane_gone(*this, member->number);
+    if (member->reported) events_.on_lane_gone(*this, member->number);
   }
 }
 
@@ -87,18 +87,18 @@ void LaneSet::close(uint32_t number, const std::string& reason) {
   if (found != members_.end()) go_down(*found->second, reason, true);
 }
 
-void LaneSet::tell_closed(uint32_t number, const std::string& reason) {
+void LaneSet::report_closed(uint32_t number, const std::string& reason) {
   send(FrameKind::kLaneClose, number, std::as_bytes(std::span(reason)));
 }
 
-void LaneSet::go_down(Member& member, const std::string& reason, bool tell) {
+void LaneSet::go_down(Member& member, const std::string& reason, bool report) {
   if (member.state == State::kDown) return;
   const bool was_up = member.state == State::kUp;
-  member.told = was_up || role_ == Session::Role::kInitiator;
+  member.reported = was_up || role_ == Session::Role::kInitiator;
   member.state = State::kDown;
   if (member.lane) member.lane->end(reason);
-  if (tell) tell_closed(member.number, reason);
-  if (member.told) events_.on_lane_down(*this, member.number, was_up, reason);
+  if (report) report_closed(member.number, reason);
+  if (member.reported) events_.on_lane_down(*this, member.number, was_up, reason);
   const auto found = members_.find(member.number);
   deferred_.push_back(std::move(found->second));
   members_.erase(found);
@@ -188,8 +188,8 @@ void LaneSet::take_up(Member& member, Bytes payload) {
 
 void LaneSet::take_open(uint32_t number, Bytes payload) {
   if (role_ != Session::Role::kAcceptor || members_.contains(number)) {
-    return tell_closed(number,
-                       "this node opens the lanes of this link, or the lane's number is in use");
+    return report_closed(number,
+                         "this node opens the lanes of this link, or the lane's number is in use");
   }
   auto& member = members_[number] = std::make_unique<Member>(*this, number);
   member->began = reactor_.now();

@@ -117,7 +117,8 @@ class LaneSet final : public LaneFrames {
     LaneSet& set;
     const uint32_t number;
     State state = State::kOpening;
-    bool told = false;  // on_lane_down() was or is being called, so on_lane_gone() has to follow
+    bool reported =
+        false;  // on_lane_down() was or is being called, so on_lane_gone() has to follow
     LaneWish wish;
     TimePoint began{};
     TimePoint last_used{};
@@ -137,9 +138,9 @@ class LaneSet final : public LaneFrames {
   void take_up(Member& member, Bytes payload);
   void take_nonce(Member& member, const FrameHeader& header, Bytes payload);
   void come_up(Member& member);
-  void go_down(Member& member, const std::string& reason, bool tell);
+  void go_down(Member& member, const std::string& reason, bool report);
   void end_deferred();
-  void tell_closed(uint32_t number, const std::string& reason);
+  void report_closed(uint32_t number, const std::string& reason);
   void look_after_all();
   void look_after(Member& member, TimePoint now);
   void send(FrameKind kind, uint32_t number, Bytes payload) {

@@ -217,7 +217,7 @@ class Run {
     received_ += bytes;
     wire_->incoming += bytes;
     for (size_t before = SIZE_MAX; wire_->reading && !wire_->closed;) {
-      wire_->tell_readable();
+      wire_->notify_readable();
       if (wire_->incoming.size() >= before || wire_->incoming.empty()) break;
       before = wire_->incoming.size();
     }

@@ -51,7 +51,7 @@ class LinkTest : public testing::Test {
   FakeStream::Wire& wire() { return *reactor_.wires.back(); }
   void receive(const std::string& bytes) {
     wire().incoming += bytes;
-    wire().tell_readable();
+    wire().notify_readable();
     link_.flush();
   }
   void advance(Duration by) {  // like a worker, flushes after each event-loop iteration
@@ -101,7 +101,7 @@ TEST_F(LinkTest, RefusesAnotherNodeAtTheAddress) {
   EXPECT_FALSE(link_.up());
 }
 
-TEST_F(LinkTest, TellsWhyThePeerRefused) {
+TEST_F(LinkTest, ReportsWhyThePeerRefused) {
   receive(frame(FrameKind::kRefuse, "this is node 'host-x', not 'host-b'"));
   EXPECT_THAT(link_.last_error(), HasSubstr("this is node 'host-x'"));
 }
@@ -124,7 +124,7 @@ TEST_F(LinkTest, TakesABurstInTwoHalvesWithALookBetween) {
   link_.flush();
   EXPECT_EQ(wire().written.size(), 4 * sizeof(FrameHeader));  // one kPong for each kPing
   EXPECT_TRUE(wire().again);
-  wire().tell_readable();
+  wire().notify_readable();
   link_.flush();
   EXPECT_EQ(wire().written.size(), 8 * sizeof(FrameHeader));
   EXPECT_FALSE(wire().again);
@@ -137,12 +137,12 @@ TEST_F(LinkTest, TriesAgainWithBackoffAndAtOnceForACall) {
   EXPECT_EQ(reactor_.wires.size(), 2u);
   for (int i = 0; i < 10; ++i) {  // each failure doubles the backoff time, up to the maximum
     wire().error = ECONNREFUSED;
-    wire().tell_readable();
+    wire().notify_readable();
     advance(2s);
   }
   const size_t before = reactor_.wires.size();
   wire().error = ECONNREFUSED;
-  wire().tell_readable();
+  wire().notify_readable();
   advance(100ms);
   EXPECT_EQ(reactor_.wires.size(), before);
   link_.connect_now();
@@ -204,7 +204,7 @@ TEST_F(LinkTest, GivesUpAPeerThatAsksAndReadsNoAnswers) {
   for (int i = 0; i < 10'000; ++i) pings += frame(FrameKind::kPing);
   for (size_t sent = 0; link_.up() && sent <= 2 * TcpLane::kQueuedBytesMax; sent += pings.size()) {
     wire().incoming += pings;
-    while (link_.up() && !wire().incoming.empty()) wire().tell_readable();
+    while (link_.up() && !wire().incoming.empty()) wire().notify_readable();
     link_.flush();
   }
   EXPECT_THAT(log_.lines,
@@ -240,7 +240,7 @@ TEST_F(LinkTest, SaysThatThePeerSpeaksTlsWhereItAnswersWithAnAlert) {
   receive(std::string("\x15\x03\x01\x00\x02\x02\x46", 7));
   EXPECT_THAT(log_.lines, IsEmpty());
   wire().end = true;
-  wire().tell_readable();
+  wire().notify_readable();
   EXPECT_THAT(log_.lines, ElementsAre(HasSubstr("failed: the peer speaks TLS, and this node's")));
 }
 

@@ -31,7 +31,7 @@ void RdmaLane::post_chain() {
 }
 
 void RdmaLane::flush() {
-  if (broken()) return tell_down();
+  if (broken()) return report_down();
   for (LegHandler* handler : late_) handler->before_post();
   post_chain();
   sender_.return_copied();

@@ -308,7 +308,7 @@ TEST_P(ProtocolConformance, GivesAllItsMemoryBack) {
   }
 }
 
-TEST_P(ProtocolConformance, TellsWhatBecameOfEachFrame) {
+TEST_P(ProtocolConformance, ReportsWhatBecameOfEachFrame) {
   connect();
   uint64_t delivered = 0;
   for (uint64_t i = 1; i <= 5; ++i) delivered = client_->call(i, 100);

@@ -161,17 +161,17 @@ void RdmaLane::go_down(const std::string& reason) {
   state_ = State::kFailed;
   why_down_ = reason;
   queue_pair_->fail();
-  if (in_calls_ == 0) tell_down();
+  if (in_calls_ == 0) report_down();
 }
 
-void RdmaLane::tell_down() {
+void RdmaLane::report_down() {
   DCHECK(state_ != State::kUp);
   if (std::exchange(state_, State::kDown) == State::kFailed) events_.on_down(why_down_);
 }
 
 void RdmaLane::end(const std::string& reason) {
   go_down(reason);
-  tell_down();
+  report_down();
 }
 
 void RdmaLane::settle() {
@@ -291,7 +291,7 @@ bool RdmaLane::poll() {
 }
 
 void RdmaLane::after_look() {
-  if (broken()) return tell_down();
+  if (broken()) return report_down();
   if (!pending_controls_.empty()) post_controls();
   if (sender_.has_waiting()) sender_.begin_waiting();
   // Sends a credit once the unreported messages are half as many as there are slots.

@@ -178,7 +178,7 @@ class RdmaLane final : public Lane {
   void count_looking(int more) { looking_ += more; }
 
  private:
-  // kUp ──go_down()──▶ kFailed ──tell_down()──▶ kDown
+  // kUp ──go_down()──▶ kFailed ──report_down()──▶ kDown
   enum class State : uint8_t {
     kUp,
     kFailed,  // carries no more frames; on_down() is due
@@ -205,7 +205,7 @@ class RdmaLane final : public Lane {
   size_t largest(Purpose purpose) const;
   void post_control(const PendingControl& control);
   void post_controls();
-  void tell_down();
+  void report_down();
 
   // An object of this class exists while the owner of the lane is inside a call of the lane. If the
   // lane fails in such a call, it does not call on_down() from there, but in the next flush().

@@ -15,9 +15,9 @@ constexpr const char* kNone = "no RDMA device";
 
 // Reports a defect of a device. The finding is a failure if the configuration wants this device and
 // hatrpcd can use no other (`choice` is null). Otherwise nothing needs repair: the finding is OK.
-void tell(const Examined& examined, const Judged& judged, const Judged* choice,
-          const std::string& subject, const std::string& text, const std::string& mend,
-          Findings& findings) {
+void report(const Examined& examined, const Judged& judged, const Judged* choice,
+            const std::string& subject, const std::string& text, const std::string& mend,
+            Findings& findings) {
   if (examined.wants_device() && judged.meant && choice == nullptr) {
     findings.fail(subject, text, mend);
   } else {
@@ -141,7 +141,7 @@ void check_devices(const Examined& examined, Findings& findings) {
   for (const Judged& one : judged) {
     const RdmaDevice& device = *one.device;
     if (one.obstacle == Obstacle::kNode || one.obstacle == Obstacle::kProof) {
-      tell(examined, one, choice, device.name, one.why_not, one.mend, findings);
+      report(examined, one, choice, device.name, one.why_not, one.mend, findings);
     } else if (device.node_type == "RNIC" && &one == choice && examined.wants_device()) {
       findings.fail(device.name,
                     "hatrpcd would use this device, but it is an iWARP device, which has neither "
@@ -165,7 +165,7 @@ void check_ports(const Examined& examined, Findings& findings) {
                                (port.rate.empty() ? "" : ", " + port.rate) +
                                (one.device->interface.empty() ? "" : ", " + one.device->interface);
       if (!port.active() && one.obstacle == Obstacle::kPort) {
-        tell(examined, one, choice, port_name(*one.device, port), text, one.mend, findings);
+        report(examined, one, choice, port_name(*one.device, port), text, one.mend, findings);
       } else {
         findings.ok(port_name(*one.device, port), text);
       }
@@ -182,7 +182,7 @@ void check_gids(const Examined& examined, Findings& findings) {
     any = true;
     const std::string subject = port_name(*one.device, *one.port);
     if (one.obstacle == Obstacle::kGid) {
-      tell(examined, one, choice, subject, one.why_not, one.mend, findings);
+      report(examined, one, choice, subject, one.why_not, one.mend, findings);
     } else if (one.gid != nullptr) {
       judge_gid_taken(examined, one, subject, findings);
     }

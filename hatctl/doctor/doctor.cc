@@ -90,7 +90,7 @@ void read_node_file(const hatctl::Options& options, Examined& examined) {
 }
 
 DaemonState ask_daemon(const hatctl::Options& options, const NodeConfig& node) {
-  const bool configured = !options.socket_told && !node.admin.socket.empty();
+  const bool configured = !options.socket_named && !node.admin.socket.empty();
   const std::string socket = configured ? node.admin.socket : options.socket;
   const auto answer = hatctl::HttpClient(socket).get("/status");
   if (!answer) return {.socket = socket, .unreachable = answer.error().message};

@@ -54,7 +54,7 @@ TEST(ReadHost, NamesTheInterfaceOfSoftRoceAndOfACardWithoutAddress) {
   EXPECT_EQ(devices[1].interface, "eth7");
 }
 
-TEST(ReadHost, TellsADeviceWithoutAModuleFromOneWithoutANode) {
+TEST(ReadHost, DistinguishesADeviceWithoutAModuleFromOneWithoutANode) {
   FakeTree tree;
   tree.device("a", "uverbs0");
   tree.device("b", "uverbs1");

@@ -302,8 +302,8 @@ TEST_F(StoreTest, HasAsManyReadersAsTheLockFileHasRoomFor) {
                          mdb_env_set_maxreaders(environment, 20) == 0 &&
                          mdb_env_open(environment, directory_.c_str(), MDB_RDONLY, 0640) == 0;
     char byte = is_open ? 'y' : 'n';
-    const bool told = write(opened[1], &byte, 1) == 1;
-    _exit(told && read(release[0], &byte, 1) == 0 ? 0 : 1);
+    const bool sent = write(opened[1], &byte, 1) == 1;
+    _exit(sent && read(release[0], &byte, 1) == 0 ? 0 : 1);
   }
   close(opened[1]);
   close(release[0]);

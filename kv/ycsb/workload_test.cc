@@ -115,7 +115,7 @@ TEST(Workload, RefusesWithKeyPlaceAndWhatWasExpected) {
   }
 }
 
-TEST(Workload, TellsKeysThatNobodyKnows) {
+TEST(Workload, ReportsKeysThatNobodyKnows) {
   EXPECT_THAT(unknown_keys(properties_of("recordcount=5\nreadporportion=1\nhatkv.address=x\n"
                                          "measurementtype=raw\ninsertproportion=0\n")),
               ElementsAre("readporportion"));

@@ -45,7 +45,7 @@ class SimWatch final : public Watch {
   }
   ~SimWatch() override { host_.watches_.erase(id_); }
   int descriptor() const { return descriptor_; }
-  void tell() { on_readable_(); }
+  void notify() { on_readable_(); }
 
  private:
   SimHost& host_;
@@ -148,13 +148,13 @@ void SimHost::dispatch(What what, uint64_t id) {
   }
   if (what == What::kDescriptor) {
     const auto watch = watches_.find(id);
-    if (watch != watches_.end()) watch->second->tell();
+    if (watch != watches_.end()) watch->second->notify();
     return;
   }
   const auto stream = streams_.find(id);
   if (stream == streams_.end()) return;
-  if (what == What::kRead && stream->second->read_ready()) stream->second->tell_readable();
-  if (what == What::kWrite && stream->second->write_ready()) stream->second->tell_writable();
+  if (what == What::kRead && stream->second->read_ready()) stream->second->notify_readable();
+  if (what == What::kWrite && stream->second->write_ready()) stream->second->notify_writable();
 }
 
 bool SimHost::anything_ready() const {
@@ -207,7 +207,7 @@ void SimStream::read_again() {
   host_.wake();
 }
 
-void SimStream::tell_readable() {
+void SimStream::notify_readable() {
   again_ = false;
   events_.on_readable();
 }

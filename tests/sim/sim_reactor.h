@@ -101,8 +101,8 @@ class SimStream final : public ByteStream {
 
   bool read_ready() const { return want_read_ && (again_ || connection_->readable(side_)); }
   bool write_ready() const { return want_write_ && connection_->writable(side_); }
-  void tell_readable();
-  void tell_writable() { events_.on_writable(); }
+  void notify_readable();
+  void notify_writable() { events_.on_writable(); }
 
  private:
   SimHost& host_;

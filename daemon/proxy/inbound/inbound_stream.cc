@@ -108,7 +108,7 @@ void InboundStream::send_no_reply(const ServedCall& call) {
 
 void InboundStream::send_failure(const ServedCall& call, Failure failure, bool delivered,
                                  std::string_view detail) {
-  const engine::FailMeta meta{as_told(failure), delivered};
+  const engine::FailMeta meta{as_peer_knows(failure), delivered};
   const uint16_t due = call.is_due() ? 1 : 0;
   call.lane.frames->send(
       {.kind = FrameKind::kFail, .replies = due, .stream = id_, .call = call.ordinal},
@@ -130,7 +130,7 @@ void InboundStream::send_control(FrameKind kind, Bytes payload) {
 }
 
 void InboundStream::send_reset(Failure failure, std::string_view detail) {
-  const engine::FailMeta meta{as_told(failure), 1};
+  const engine::FailMeta meta{as_peer_knows(failure), 1};
   lane_.frames->send({.kind = FrameKind::kReset, .stream = id_},
                      {std::as_bytes(std::span(&meta, 1)), std::as_bytes(std::span(detail))});
 }
@@ -142,7 +142,7 @@ void InboundStream::end_due(const InboundLane& lane) {
 
 // Returns `failure`, or another failure that the peer knows if the peer's link version is too old
 // for `failure`.
-Failure InboundStream::as_told(Failure failure) const {
+Failure InboundStream::as_peer_knows(Failure failure) const {
   const bool known = failure != Failure::kPermissionDenied ||
                      link_.peer().version_max >= engine::kLinkVersionOfDenials;
   return known ? failure : Failure::kUnknownService;

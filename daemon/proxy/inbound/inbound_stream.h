@@ -88,7 +88,7 @@ class InboundStream {
  private:
   enum class State : uint8_t { kOpen, kPeerEnded, kClosed };
   void change_to(State next);
-  engine::Failure as_told(engine::Failure failure) const;
+  engine::Failure as_peer_knows(engine::Failure failure) const;
   void spend(size_t bytes);
   void grant_if_worth_it();
 

@@ -29,7 +29,7 @@ class PooledCallEndsTest : public PooledCallTest {
   void breaks(const FakeNode::Wire& wire) {
     wire->error = ECONNRESET;
     FakeNode::read(wire);
-    if (!wire->closed && wire->reading) wire->tell_readable();
+    if (!wire->closed && wire->reading) wire->notify_readable();
     node_.reactor.end_iteration();
   }
 };

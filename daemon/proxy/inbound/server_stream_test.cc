@@ -433,7 +433,7 @@ TEST_F(ServersEndTest, IsToldAtOnceWhereItIsIdle) {
   kinds();
   server->error = ECONNRESET;
   FakeNode::read(server);
-  server->tell_readable();
+  server->notify_readable();
   node_.reactor.end_iteration();
   EXPECT_THAT(kinds(), ElementsAre(FrameKind::kEnd));
 }

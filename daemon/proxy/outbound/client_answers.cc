@@ -24,14 +24,14 @@ thrift::ExceptionCode exception_code(Failure failure) {
                                        : thrift::ExceptionCode::kInternalError;
 }
 
-struct Told {
+struct FailureReport {
   Failure failure;
   std::string detail;
 };
 
 // Returns the reason and the text in the payload of a kFail or kReset frame. A newer peer can send
 // a reason that this daemon does not know; returns kUpstreamClosed instead of such a reason.
-Told told_in(Bytes payload) {
+FailureReport report_in(Bytes payload) {
   engine::FailMeta meta{Failure::kUpstreamClosed, 1};
   if (payload.size() >= sizeof meta) std::memcpy(&meta, payload.data(), sizeof meta);
   const bool known = static_cast<size_t>(meta.failure) < engine::kFailureCount;
@@ -115,9 +115,9 @@ void ClientConnection::note_end(const Call& call) {
 }
 
 void ClientConnection::on_fail(const FrameHeader& header, Bytes payload) {
-  Told told = told_in(payload);
+  FailureReport report = report_in(payload);
   // An opaque connection no longer knows its calls, so it fails as a whole.
-  if (mode_ == Mode::kOpaque) return fail_opaque(told.failure, told.detail);
+  if (mode_ == Mode::kOpaque) return fail_opaque(report.failure, report.detail);
   for (size_t i = 0; i < calls_.size(); ++i) {
     // Skips calls that have failed in this daemon: the ordinal of such a call can be from an
     // earlier stream, and then equals the ordinal of another call on this stream.
@@ -125,7 +125,7 @@ void ClientConnection::on_fail(const FrameHeader& header, Bytes payload) {
     // If `replies` of the kFail frame is 0, the last piece of the request may not have arrived at
     // the peer yet. The frame then does not show that the peer has taken the whole request.
     if (header.replies != 0) note_end(calls_[i]);
-    return fail(calls_[i], told.failure, std::move(told.detail));
+    return fail(calls_[i], report.failure, std::move(report.detail));
   }
 }
 
@@ -154,8 +154,8 @@ void ClientConnection::on_far_end() {
 }
 
 void ClientConnection::on_reset(Bytes payload) {
-  const Told told = told_in(payload);
-  lose_stream(told.failure, told.detail);
+  const FailureReport report = report_in(payload);
+  lose_stream(report.failure, report.detail);
 }
 
 void ClientConnection::on_session_lost(const std::string& reason) {

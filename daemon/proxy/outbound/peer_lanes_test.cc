@@ -85,7 +85,7 @@ class PeerLanesTest : public testing::Test, public PeerLanesEvents {
     for (const auto& [from, to] : {std::pair(0, 1), std::pair(1, 0)}) {
       FakeStream::Wire& wire = *reactor_.wires[static_cast<size_t>(to)];
       wire.incoming += std::exchange(reactor_.wires[static_cast<size_t>(from)]->written, "");
-      if (!wire.incoming.empty()) wire.tell_readable();
+      if (!wire.incoming.empty()) wire.notify_readable();
     }
     for (engine::RdmaHost* host : {near_host_.get(), far_host_.get()}) {
       if (host == nullptr) continue;

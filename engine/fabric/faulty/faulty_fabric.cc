@@ -57,7 +57,7 @@ class FaultyCompletionQueue final : public CompletionQueue {
   void detach(FaultyQueuePair& pair);
   // Adds the completion of a request that a silent queue pair has dropped, and that `below_`
   // therefore does not complete.
-  void tell(const Completion& completion) {
+  void report(const Completion& completion) {
     held_.push_back({Clock::now(), completion});
     ring_at(Clock::now());
   }
@@ -118,10 +118,10 @@ class FaultyQueuePair final : public QueuePair {
   void fail() override {
     below_->fail();
     for (const WorkRequest& work : std::exchange(swallowed_, {})) {
-      send_cq_.tell({.id = work.id,
-                     .status = Status::kFlushed,
-                     .opcode = work.opcode,
-                     .queue_pair = number()});
+      send_cq_.report({.id = work.id,
+                       .status = Status::kFlushed,
+                       .opcode = work.opcode,
+                       .queue_pair = number()});
     }
   }
 

@@ -304,7 +304,7 @@ class LoopFabric final : public Fabric {
   void forget(LoopQueuePair& pair);
   void watch(int fd);
   void watch_end(int fd);  // from now on, watches only for the end of the connection
-  void tell(FabricEvent event) { events_.push_back(std::move(event)); }
+  void report(FabricEvent event) { events_.push_back(std::move(event)); }
   // Accepts new channels, acts on control messages, and checks deadlines.
   void work();
   // Waits until settled() of all `pairs` returns true, but at most for kPatience.

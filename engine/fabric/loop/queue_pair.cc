@@ -273,9 +273,9 @@ void LoopQueuePair::set_failing(Status why) {
   deadline_ = Clock::time_point::max();
   sends_.early = {};
   if (other_) say_failed();
-  fabric_.tell({.kind = FabricEvent::Kind::kQueuePairError,
-                .queue_pair = number_,
-                .detail = std::string(text(why))});
+  fabric_.report({.kind = FabricEvent::Kind::kQueuePairError,
+                  .queue_pair = number_,
+                  .detail = std::string(text(why))});
   send_cq_.ring_if_armed(true);
   if (&recv_cq_ != &send_cq_) recv_cq_.ring_if_armed(true);
 }

@@ -377,12 +377,12 @@ size_t LoopQueuePair::complete_failing(std::span<Completion> into, uint64_t take
       status = std::exchange(why_failed_, Status::kFlushed);
     }
     if (front.signaled) sends_.signaled.pop_front();
-    const bool told = front.signaled || status != Status::kSuccess;
-    if (told) into[found++] = completion_of(front, status);
+    const bool reported = front.signaled || status != Status::kSuccess;
+    if (reported) into[found++] = completion_of(front, status);
     sends_.started = std::max(sends_.started, ++sends_.head);
     // As on a device, unsignaled requests keep their entries until a later completion shows that
     // they are done.
-    if (told) sends_.freed = sends_.head;
+    if (reported) sends_.freed = sends_.head;
     sends_.check();
     if (status != Status::kSuccess) {
       set_failing(status);

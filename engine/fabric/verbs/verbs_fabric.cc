@@ -160,12 +160,12 @@ std::optional<FabricEvent> DeviceFabric::next_event() {
                            kind == FabricEvent::Kind::kPortUp ||
                            kind == FabricEvent::Kind::kAddressesChanged;
     const bool elsewhere = of_a_port && event.element.port_num != device_.port;
-    FabricEvent told{.detail = device_.name + ": " + ibv_event_type_str(event.event_type)};
-    if (kind == FabricEvent::Kind::kQueuePairError) told.queue_pair = event.element.qp->qp_num;
+    FabricEvent reported{.detail = device_.name + ": " + ibv_event_type_str(event.event_type)};
+    if (kind == FabricEvent::Kind::kQueuePairError) reported.queue_pair = event.element.qp->qp_num;
     ibv_ack_async_event(&event);  // without this call, ibv_destroy_qp() would block
     if (!kind || elsewhere) continue;
-    told.kind = *kind;
-    return told;
+    reported.kind = *kind;
+    return reported;
   }
   return std::nullopt;
 }

@@ -21,7 +21,7 @@ TEST(VerbsFabric, SaysWhichAddressItTookAndWhy) {
   EXPECT_NE((*fabric)->describe().find("RoCE v2, ::ffff:10.77.0.1"), std::string::npos);
 }
 
-TEST(VerbsFabric, TellsWhatEachDeviceIsGoodFor) {
+TEST(VerbsFabric, ReportsWhatEachDeviceIsGoodFor) {
   const auto reports = probe_devices();
   ASSERT_EQ(reports.size(), 2u);  // the lab has two devices
   for (const DeviceReport& report : reports) {

@@ -55,9 +55,9 @@ std::shared_ptr<transport::TServerSocket> make_socket(const Combination& combina
   return std::make_shared<LargeMessageSocket>(combination.host(), combination.port());
 }
 
-class TellPort : public server::TServerEventHandler {
+class ReportPort : public server::TServerEventHandler {
  public:
-  explicit TellPort(std::function<int()> port) : port_(std::move(port)) {}
+  explicit ReportPort(std::function<int()> port) : port_(std::move(port)) {}
   void preServe() override { told_.set_value(port_()); }
   int wait() { return told_.get_future().get(); }
 
@@ -68,7 +68,7 @@ class TellPort : public server::TServerEventHandler {
 
 struct Listening {
   std::shared_ptr<server::TServer> server;
-  std::shared_ptr<TellPort> port;
+  std::shared_ptr<ReportPort> port;
 };
 
 std::shared_ptr<TProcessor> make_processor(const Combination& combination,
@@ -100,7 +100,7 @@ Listening make_nonblocking(const Combination& combination,
   // output protocol.
   result->setOutputProtocolFactory(combination.has_header() ? nullptr : factory);
   if (combination.server == "nonblocking_pool") result->setThreadManager(make_pool());
-  return {result, std::make_shared<TellPort>([socket] { return socket->getListenPort(); })};
+  return {result, std::make_shared<ReportPort>([socket] { return socket->getListenPort(); })};
 }
 
 template <class Server, class... Rest>
@@ -121,7 +121,7 @@ Listening make_server(const Combination& combination, std::shared_ptr<ProbeHandl
     return make_nonblocking(combination, processor);
   }
   auto socket = make_socket(combination);
-  auto port = std::make_shared<TellPort>([socket] { return socket->getPort(); });
+  auto port = std::make_shared<ReportPort>([socket] { return socket->getPort(); });
   if (combination.server == "simple") {
     return {make_blocking<server::TSimpleServer>(combination, processor, socket), port};
   }
