@@ -153,7 +153,7 @@ TEST_F(Access, RefusesAFunctionBehindAnotherService) {
   EXPECT_EQ(served(), "");
 }
 
-// libthrift's processor in C++ ignores empty parts of a name.
+// Thrift's C++ library ignores empty parts of a name, so a server takes "Kv::get" for "Kv:get".
 TEST_F(Access, RefusesNamesThatServersReadDifferently) {
   uint64_t count = 0;
   for (const char* name : {"Kv::get", "Kv:put:", ":Kv:put", "put:", ":put", "Kv:put:x", "No:put"}) {
@@ -168,7 +168,8 @@ TEST_F(Access, RefusesASecondMessageInAFrame) {
   expect_refused(RequestFault::kNotOneMessage);
 }
 
-// The daemon refuses such a long name, because it cannot read the name; a stock server can.
+// The daemon cannot read a function's name of more than 255 bytes, but a stock server can. The
+// server could therefore find messages that the daemon does not see.
 TEST_F(Access, RefusesASecondMessageThatTheReaderCannotFollow) {
   call("put", {framed(body_of("put") + body_of(std::string(256, 'x')) + body_of("get"))});
   expect_refused(RequestFault::kNotOneMessage);
@@ -180,8 +181,8 @@ TEST_F(Access, RefusesASecondMessageInAnotherEncoding) {
   expect_refused(RequestFault::kNotOneMessage);
 }
 
-// The argument is a list of bytes, and the bytes are a call of `get`. Generated code that reads
-// another type there could take the bytes for a message.
+// The argument is a list of bytes, and the bytes are a call of `get`. Generated code that expects
+// another type for this argument could take the bytes for a message.
 TEST_F(Access, RefusesACallInAnArgumentOfAnotherType) {
   const std::string hidden = body_of("get");
   const std::string list =
@@ -231,8 +232,8 @@ TEST_F(Access, RefusesAnotherProtocolThanTheServers) {
   expect_refused(RequestFault::kWrongProtocol);
 }
 
-// A peer that can write the memory in which a request arrived could change the rest after the
-// check.
+// A peer can write to the memory in which its request arrives. If the daemon passed a request on in
+// parts, the peer could change the parts that the server has not received.
 TEST_F(Access, PassesNothingOnBeforeAllOfItIsChecked) {
   const std::string put = framed(body_of("put"));
   call("put", {put.substr(0, 10), put.substr(10, 5), put.substr(15)});
@@ -269,8 +270,8 @@ TEST_F(Access, TakesNoReplyToACallThatTheServerHasNotReceived) {
   EXPECT_EQ(headers_in(link_->written).back().kind, FrameKind::kReset);
 }
 
-// The server sends bytes that are not Thrift, so the daemon could not follow the peer's next
-// requests either.
+// The server sends bytes that are not Thrift. On an opaque stream the daemon could not check the
+// restricted peer's requests, so the stream ends.
 TEST_F(Access, EndsAStreamWhoseServerSaysWhatCannotBeFollowed) {
   call("put", {framed(body_of("put"))});
   ASSERT_NE(served(), "");
@@ -280,7 +281,8 @@ TEST_F(Access, EndsAStreamWhoseServerSaysWhatCannotBeFollowed) {
   EXPECT_EQ(headers_in(link_->written).back().kind, FrameKind::kReset);
 }
 
-// One server can serve two services at one address, and the peer chooses the service of a stream.
+// One server can serve two services at one address. A message that names no service must obey the
+// rules of both services, because the peer chooses the service of the stream.
 TEST_F(Access, HoldsANameWithoutAServiceAgainstEveryServiceOfTheServer) {
   node_.receive(link_, frame_bytes({.kind = FrameKind::kOpen, .stream = 2}, "Pool"));
   stream_ = 2;
@@ -289,8 +291,9 @@ TEST_F(Access, HoldsANameWithoutAServiceAgainstEveryServiceOfTheServer) {
   EXPECT_EQ(denied(false), 1u) << "as Kv.get";
 }
 
-// The server can have a part of a request that arrived before the rule. The newest request was not
-// passed on, but the server can have executed earlier requests, so these fail for another reason.
+// The server has a part of a request that arrived before the rule took effect. The newest request
+// was not passed on, so it fails with permission_denied. The server can have executed the earlier
+// request, so this request fails with upstream_closed.
 TEST_F(AccessOfAllowed, EndsAConnectionThatBeganBeforeTheRule) {
   const std::string half = framed(body_of("put")).substr(0, 10);
   call("put", {half});
@@ -322,9 +325,10 @@ TEST_F(AccessOfAllowed, EndsARequestThatTheRuleInterrupts) {
                           ReportedFailure{FrameKind::kReset, 0, Failure::kUpstreamClosed}));
 }
 
-// A request that waits for a connection would be passed on unchecked after the rules change.
+// No rule restricted the peer when its request arrived, so the request was not checked. It still
+// waits for a connection when the new rule takes effect, and must not be passed on.
 TEST_F(AccessOfAllowed, EndsWhatWaitsForAConnectionWhenTheRuleComes) {
-  for (const uint32_t stream : {2u, 3u, 4u}) {  // two of them have the two connections of the pool
+  for (const uint32_t stream : {2u, 3u, 4u}) {  // the pool has two connections
     node_.receive(link_, frame_bytes({.kind = FrameKind::kOpen, .stream = stream}, "Pool"));
     stream_ = stream;
     call("get", {framed(body_of("get"))});
@@ -404,7 +408,8 @@ TEST_F(AccessWithSmallLimits, RefuseMoreThanThat) {
   EXPECT_EQ(served(), put_of(10));
 }
 
-// Calls of Pool share connections, so the second call waits for the end of the first.
+// A stream in shared mode makes one call at a time, so the daemon holds the later requests until
+// the first call is answered.
 TEST_F(Access, KeepsNothingOfAHeldMessageThatItRefuses) {
   stream_ = 2;
   node_.receive(link_, frame_bytes({.kind = FrameKind::kOpen, .stream = stream_}, "Pool"));

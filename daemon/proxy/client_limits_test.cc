@@ -84,7 +84,8 @@ TEST(ClientLimits, AConnectionHasSoManyUnansweredCalls) {
   EXPECT_EQ(calls(), kMost + 1);
 }
 
-// Many small calls need more memory than their bytes.
+// The daemon keeps an object for each unanswered call. For a small call, the object is larger than
+// the request.
 TEST(ClientLimits, UnansweredCallsCount) {
   constexpr size_t kCalls = 1000;
   ClientNode one(default_limits());
@@ -142,7 +143,8 @@ TEST(ClientLimits, InputThatWaitsCounts) {
   EXPECT_EQ(buffered(), 0u);
 }
 
-// A THeader frame may have as long a header as the client likes; here its end does not arrive.
+// A client sends the first part of a long THeader header, and never sends the rest. The daemon
+// holds this part, which counts towards limits.max_buffered.
 TEST(ClientLimits, HeadsThatDoNotEndCount) {
   constexpr size_t kBytes = 20'000;
   Limits limits = default_limits();
@@ -169,7 +171,8 @@ TEST(CallPool, KeepsOnlySoMany) {
 }
 
 // A client can make a call own much memory: a frame of many messages, or a failure with a long
-// reason. The pool is not counted towards limits.max_buffered, so such a call must not stay there.
+// reason. The pool is not counted towards limits.max_buffered, so the pool must not keep such a
+// call.
 TEST(CallPool, KeepsNoCallThatOwnsMoreMemory) {
   CallPool pool;
   Call* of_many_messages = pool.take();

@@ -47,7 +47,7 @@ std::string payload_of(FrameKind kind, std::string_view frames) {
   return "none";
 }
 
-// Returns limits with which a peer stays although it answers no ping.
+// Returns limits with a keepalive of 1 h, so that links stay up although the peer answers no ping.
 Limits without_pings() {
   Limits limits = default_limits();
   limits.keepalive_interval = limits.keepalive_timeout = std::chrono::hours(1);
@@ -272,14 +272,15 @@ TEST_F(ClientMovesTest, EndsHereWhereTheApplicationEndsBeforeItIsHandedOver) {
 TEST_F(ClientMovesTest, ReachesTheServerThoughTheCallThatWaitedIsTooLate) {
   say(peer_, {.kind = FrameKind::kGoAway});
   node_.receive(client_, kCallOfGet);
-  // The call has begun before its connection moves, as a call after a oneway call does.
+  // The daemon has read the request, but begins no call while the connection to the server moves.
   say(peer_, {.kind = FrameKind::kDetached, .stream = 1}, kToken);
   node_.reactor.advance(milliseconds(990));
   const auto next = next_link();
   EXPECT_EQ(payload_of(FrameKind::kAttach, next->written), kToken + "Kv");
 }
 
-// All answers of a batch arrive at once, so no later answer starts an iteration for the next batch.
+// Only some of the connections move at a time. The test answers all running moves at once, so the
+// worker itself must start the iteration that begins the next moves.
 TEST_F(ClientMovesTest, GoToTheSuccessorAFewAtATime) {
   constexpr uint32_t kClients = 200;
   for (uint32_t stream = 2; stream <= kClients; ++stream) {
@@ -542,7 +543,7 @@ TEST_F(ServerMovesTest, ResetsWhoKeepsToNoOrder) {
     FrameHeader header;
     std::string payload;
   };
-  const std::string oneway(4, '\0');  // no function's name and no service's
+  const std::string oneway(4, '\0');  // names of 0 bytes: of a function, and of a service
   const std::vector<Case> cases = {
       {"a call after kDetach",
        {.kind = FrameKind::kCall, .stream = 1, .call = 2},
@@ -561,7 +562,7 @@ TEST_F(ServerMovesTest, ResetsWhoKeepsToNoOrder) {
         frame_bytes({.kind = FrameKind::kCall, .flags = engine::kLastPiece, .stream = 1, .call = 1},
                     oneway + kCallOfGet));
     const auto server = node.reactor.wires.back();
-    server->events->on_writable();  // it has no descriptors, so detaching takes time
+    server->events->on_writable();  // without descriptors, kDetach is not answered at once
     node.receive(link, frame_bytes({.kind = FrameKind::kDetach, .stream = 1}));
     node.receive(link, frame_bytes(one.header, one.payload));
     EXPECT_EQ(kinds_in(link->written).back(), FrameKind::kReset);

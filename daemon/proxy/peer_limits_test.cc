@@ -108,7 +108,8 @@ TEST_F(PeerLimits, OnePeerHasAQuarterOfTheStreamsOverAllItsLinks) {
   EXPECT_EQ(count(two, FrameKind::kReset), 1u) << "one has ended";
 }
 
-// The certificates of two hosts may share a name: that of a group, or of an address that both have.
+// The certificates of two hosts can have a name in common, for example the name of a group of
+// hosts. The limits still count the hosts as two peers.
 TEST(PeerLimitsWithTls, PeersAreToldApartByAllTheirNames) {
   Limits limits = default_limits();
   limits.links_max = 4;

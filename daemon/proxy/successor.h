@@ -2,7 +2,7 @@
 // daemon/proxy/successor.h: the successor: the new hatrpcd process of the same node, which
 // continues this process's client connections and their connections to servers (docs/upgrade.md).
 //
-// Thread   Any worker's thread can call a Successor; several can call at the same time.
+// Thread   Any worker's thread can call a Successor; several threads can call at the same time.
 #pragma once
 
 #include <cstddef>

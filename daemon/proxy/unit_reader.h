@@ -6,7 +6,7 @@
 // so it does not store large messages. Until the head is complete it holds back the bytes of the
 // unit, at most kHeldBytesMax.
 //
-// Thread   none of its own.
+// Thread   the caller's; one thread at a time.
 #pragma once
 
 #include <cstdint>

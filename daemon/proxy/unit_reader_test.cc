@@ -27,7 +27,8 @@ string frame(const string& body) { return be32(static_cast<uint32_t>(body.size()
 
 Bytes bytes_of(const string& text) { return std::as_bytes(std::span(text)); }
 
-// Records what the reader reports: "head echo", "piece 10", "last 5", "opaque 3".
+// Records the reader's reports as texts with a name or a number of bytes: "head echo", "piece 10",
+// "last 5", "opaque 3".
 struct Log final : UnitSink {
   bool on_head(const thrift::Head& head) override {
     lines.push_back("head " + string(head.name));
@@ -84,7 +85,8 @@ TEST(UnitReader, ForwardsTheSameBytesWhereverTheInputIsCut) {
   }
 }
 
-// THeader's own header may be longer than what the reader holds.
+// The header of a THeader frame can be longer than kHeldBytesMax. The reader cannot hold such a
+// header, so it passes the bytes on as opaque.
 TEST(UnitReader, HoldsNoMoreThanItsBoundForAHeadThatDoesNotEnd) {
   constexpr size_t kFrame = 250'000, kPiece = 1000;
   const string input = be32(kFrame) + string("\x0f\xff\0\0", 4) + be32(1) + string("\xf0\x00", 2) +

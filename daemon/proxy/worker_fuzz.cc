@@ -28,7 +28,7 @@ void require(bool holds, const char* what) {
   std::abort();
 }
 
-// Returns a framed binary message of that type, of function get and with sequence id 1.
+// Returns a framed binary message of type `type`, of function get and with sequence id 1.
 std::string message_bytes(char type) {
   std::string message("\x80\x01\x00\x00\x00\x00\x00\x03get\x00\x00\x00\x01\x00", 16);
   message[3] = type;
@@ -109,7 +109,8 @@ class Run {
     }
   }
 
-  // Makes the process leave, or lets streams move.
+  // Begins a drain, begins or ends a takeover, sets whether the predecessor can send connections,
+  // or gives a connection a descriptor, without which the connection cannot move.
   void change_processes() {
     const uint8_t what = input_.next();
     if (what == 255) return node_.worker->begin_drain();
@@ -190,7 +191,7 @@ class Run {
     node_.worker->end_hand_over();
     // No counter counts the links; they end in the first round.
     for (int round = 0; round == 0 || (round < 20 && !nobody_left()); ++round) {
-      for (const auto& wire : std::vector(node_.reactor.wires)) {  // more may be made meanwhile
+      for (const auto& wire : std::vector(node_.reactor.wires)) {  // a copy: the loop can add wires
         wire->error = ECONNRESET;
         let_write(wire);
         if (!wire->closed && wire->reading) wire->notify_readable();
@@ -210,7 +211,7 @@ class Run {
 }  // namespace hat
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  FLAGS_minloglevel = google::GLOG_FATAL;  // the worker would log every misbehaviour
+  FLAGS_minloglevel = google::GLOG_FATAL;  // else the worker logs each breach of a protocol
   hat::Run(data, size).all();
   return 0;
 }

@@ -29,7 +29,7 @@ std::string open_frame(uint32_t stream) {
   return frame_bytes({.kind = FrameKind::kOpen, .stream = stream}, "Pool");
 }
 
-// Returns the frame of a stream's whole first call.
+// Returns a kCall frame with the whole request of the first call on this stream.
 std::string call_frame(uint32_t stream, const std::string& name, uint16_t replies) {
   const auto type = replies == 0 ? thrift::MessageType::kOneway : thrift::MessageType::kCall;
   return frame_bytes({.kind = FrameKind::kCall,

@@ -8,7 +8,7 @@
 namespace hat {
 namespace {
 
-// A stream whose bytes can be read in place.
+// A byte stream whose bytes can be read in place, without read(), as those of a ring can.
 struct RingInATest final : ByteStream {
   IoResult read(std::span<std::byte>) override { return {IoResult::Kind::kWouldBlock}; }
   IoResult write(std::span<const iovec>) override { return {IoResult::Kind::kWouldBlock}; }

@@ -45,8 +45,8 @@ struct DetachedConnection {
   std::string server;                   // the server's address, as text
   std::string peer;                     // the name of the node whose stream used the connection
   std::vector<std::string> peer_names;  // the names in the peer's certificate; empty without TLS
-  std::vector<uint64_t> oneways;        // see UpstreamConnection::oneways_
-  bool unchecked = true;                // see UpstreamConnection::carried_unchecked()
+  std::vector<uint64_t> oneways;        // hashes of the function names of its oneway calls
+  bool unchecked = true;                // false: a RequestGuard has checked all its requests
   std::vector<Descriptor> descriptors;  // duplicates of ByteStream::descriptors()
 };
 

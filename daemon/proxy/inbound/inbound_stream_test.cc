@@ -177,7 +177,7 @@ class LanesOfAStream : public testing::Test,
   }
   ~LanesOfAStream() override { lanes_->end("the test has ended"); }
 
-  // Delivers what each side has written to the other side, and polls the lanes of both.
+  // Delivers what each side has written to the other side, and polls the lanes of both sides.
   void turn() {
     lanes_flush();
     session_->lane().flush();

@@ -157,14 +157,14 @@ class PooledCall final : public UpstreamUser, private UnitSink, private Deadline
   PooledCallEvents& events_;
   State state_ = State::kNone;
   Reply reply_ = Reply::kNone;
-  std::optional<thrift::WholeMessage> request_;  // describes the request, but has not its bytes
+  std::optional<thrift::WholeMessage> request_;  // describes the request, without its bytes
   int32_t id_ = 0;                               // the call's sequence id on the connection
   std::unique_ptr<UpstreamConnection> connection_;
 
   Unit unit_ = Unit::kNone;
   std::string_view misunderstood_;  // why the connection must close; empty: it stays open
   size_t envelope_left_ = 0;        // bytes of the reply before its struct that have not arrived
-  thrift::Head head_;               // its name is not valid
+  thrift::Head head_;               // the reply's head, without a valid name
   std::vector<std::byte> envelope_;
   std::vector<std::byte> rewritten_;
   ByteQueue answer_;

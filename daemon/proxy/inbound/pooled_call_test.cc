@@ -38,8 +38,8 @@ TEST_F(PooledCallTest, HasAnIdOfItsOwnAtTheServerAndTheCallersOnTheWayBack) {
   EXPECT_EQ(servers(), 1u) << "one after the other, they share a connection";
 }
 
-// Returns a framed message in a THeader frame: the fixed part of the header, and one word that says
-// binary.
+// Returns a THeader frame with the message of `framed`. The THeader header consists of its fixed
+// part and one word, which names the binary encoding.
 std::string in_theader(int32_t seqid, const std::string& framed) {
   const std::string all = std::string("\x0f\xff\0\0", 4) +
                           length_word(static_cast<uint32_t>(seqid)) + std::string("\0\1", 2) +
@@ -84,7 +84,7 @@ TEST_F(PooledCallTest, HasIdsThatNobodyCanGuessFromAnotherConnection) {
   EXPECT_GT(std::abs(first - second), 1000);
 }
 
-// One thing that a server sends instead of a reply, or after it.
+// Bytes that a server sends instead of a correct reply: a wrong reply, or more than one reply.
 struct Wrong {
   const char* name;
   std::string (*reply)(int32_t id);
@@ -133,8 +133,8 @@ TEST_P(WrongReplyTest, FailsTheCallAndClosesTheConnection) {
   EXPECT_EQ(node_.counters.buffered_bytes.value(), 0u);
 }
 
-// A struct that cannot be followed ends with its frame. It may be a reply, but it is not known what
-// the server will send next.
+// The daemon cannot parse the reply's struct, but knows the length of the Thrift frame. The client
+// gets the reply. The connection closes, because the daemon cannot know what the server sends next.
 TEST_F(PooledCallTest, LeavesNobodyAConnectionWhoseReplyWasNotUnderstood) {
   call(1, 1, "get");
   const auto odd = server();
@@ -143,7 +143,8 @@ TEST_F(PooledCallTest, LeavesNobodyAConnectionWhoseReplyWasNotUnderstood) {
   EXPECT_TRUE(odd->closed);
 }
 
-// The server answers what it treats as a call, whatever type the message has.
+// Servers reply to a call of a two-way function even if the message has the type oneway. The daemon
+// drops this reply, because the client does not wait for it.
 TEST_F(PooledCallTest, OfATwoWayFunctionHasItsReplyAlsoWhereTheClientCallsItOneway) {
   oneway(1, 1, "get");
   const auto attacked = server();
@@ -170,7 +171,8 @@ TEST_F(PooledCallTest, OfAOnewayFunctionEndsAtOnceAlsoWhereTheClientCallsItOther
   EXPECT_THAT(ends(), ElementsAre("1.2 ends"));
 }
 
-// The peer's kCall frame names another function than the message.
+// The peer's kCall frame names the oneway function `note`, but the message calls the two-way
+// function `get`. The name in the message decides.
 TEST_F(PooledCallTest, IsOfTheFunctionThatItsMessageNames) {
   send(1, 1, "note", strict_message(MessageType::kCall, "get", 7), 0);
   const auto busy = server();
@@ -492,7 +494,8 @@ TEST_F(PooledCallTest, TakesNoConnectionWhoseServerHasNotTakenAllOfAnothersOnewa
   EXPECT_THAT(requests_in(slow->written), testing::SizeIs(2));
 }
 
-// Bytes that the server never takes are granted too; otherwise the stream would stop for ever.
+// The daemon also grants credit for request bytes that the server never takes. Without this credit
+// the stream would stop for ever.
 TEST_F(PooledCallTest, GrantsAllOfARequestThatItsServerAnsweredBeforeItHadTakenIt) {
   size_t sent = 0;
   size_t granted = 0;

@@ -6,9 +6,10 @@
 // The held bytes (request bytes that cannot be written to the server yet) of all calls are in one
 // buffer, in the order of the calls.
 //
-// Bounds   Held bytes count towards limits.max_buffered and towards the peer's part of this limit.
-//          The memory of the queue counts too, once it has space for more than kCallsUncounted
-//          calls, because a peer can send many small calls without waiting for replies.
+// Bounds   Held bytes count towards limits.max_buffered and towards the peer's quarter of this
+//          limit. The memory of the queue counts too, once it has space for more than
+//          kCallsUncounted calls, because a peer can send many small calls without waiting for
+//          replies.
 // Thread   the worker's.
 // Always   The sum of the calls' held_bytes is the size of the buffer, unless the stream is opaque.
 #pragma once

@@ -74,14 +74,15 @@ void ServerStream::attach(const engine::ConnectionToken& token) {
 }
 
 void ServerStream::try_attach() {
-  // more_may_come() is called before claim(). In the other order, the last connection could arrive
-  // between the two calls, and the stream would not find it.
+  // more_may_come() is called before claim(). In the other order, the predecessor's last connection
+  // could arrive between the two calls, and the stream would not find this connection.
   const bool may_come =
       worker_.detached().more_may_come() && worker_.reactor().now() < binding_.moves_until();
   auto connection =
       worker_.detached().claim(binding_.token(), link_.peer().node, link_.peer_names());
   if (!connection && may_come) return worker_.deadlines().set(attempt_, kTryAgain);
-  // The predecessor can have had another configuration.
+  // The predecessor can have had another configuration, so its connection can lead to another
+  // service or another server.
   const bool fits = connection && connection->service == served_.service &&
                     connection->server == to_string(served_.upstream);
   if (!fits) {

@@ -435,7 +435,8 @@ void ServerStream::close_upstream() {
 void ServerStream::lose_upstream(Failure failure, bool delivered, std::string_view detail) {
   if (stream_.is_closed()) return;  // the destructor closes the connection
   attempt_.end();
-  // If the server ends after the client's FIN, calls that may be oneway end as oneway calls.
+  // If the server ends its connection after the client's FIN, and no remaining call needs a reply,
+  // the remaining calls end as oneway calls.
   const bool answering = !calls_.empty() && calls_.front().is_answering();
   if (stream_.peer_has_ended() && delivered && upstream_ && !answering &&
       calls_.all_may_be_done()) {

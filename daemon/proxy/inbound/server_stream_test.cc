@@ -14,7 +14,7 @@ namespace {
 using engine::FrameHeader;
 using engine::FrameKind;
 
-// A peer's stream, number 1, for service Kv.
+// A node with a link from a peer, which has opened stream 1 for service Kv.
 class ServerStreamTest : public testing::Test {
  protected:
   explicit ServerStreamTest(const Limits& limits = default_limits()) : node_(limits) {
@@ -116,7 +116,7 @@ TEST_F(ServerStreamTest, PassesOnWhatTheServerSaidBeforeAWriteToItFailed) {
   EXPECT_EQ(headers[1].call, 2u);
 }
 
-// The link stays up while time passes without any frame.
+// The keepalive is 1 h, so that the link stays up while time passes without any frame.
 class ConnectingServerStream : public ServerStreamTest {
  protected:
   ConnectingServerStream() : ServerStreamTest(without_pings()) {}
@@ -160,7 +160,8 @@ TEST_F(ServerStreamTest, AcknowledgesAPartOfAReplyAtOnce) {
   EXPECT_EQ(server->acknowledged, 1) << "whole replies cost no system call more";
 }
 
-// This side counts the failure of an opaque stream, and sends its reason to the client's side.
+// The server's side counts the failure of an opaque stream, and sends the reason of the failure to
+// the client's side.
 class OpaqueServerStream : public ServerStreamTest {
  protected:
   OpaqueServerStream() {
@@ -294,7 +295,7 @@ class PossibleCallsServedTest : public ServerStreamTest {
   void reply(const FakeNode::Wire& server, const std::string& name, int32_t id = 1) {
     node_.receive(server, message(thrift::MessageType::kReply, name, id));
   }
-  // Makes the peer one of that link version, with stream 1 open.
+  // Connects a peer of this link version in place of the earlier peer, and opens stream 1.
   void peer_of(uint16_t link_version) {
     link_version_ = link_version;
     const auto hello = engine::encode(
@@ -418,7 +419,7 @@ TEST_F(ServersEndTest, IsToldAfterTheFailuresOfCallsThatItLeavesUnanswered) {
   const size_t connections = node_.reactor.wires.size();
   end_of(server);
   EXPECT_THAT(kinds(), ElementsAre(FrameKind::kFail, FrameKind::kEnd));
-  call(1, 3, "get");  // it crossed the server's end
+  call(1, 3, "get");  // sent before the peer knew of the server's end
   EXPECT_THAT(ends(), ElementsAre("3 fails"));
   EXPECT_EQ(node_.reactor.wires.size(), connections) << "another connection knows no login";
   end_of_client(1);
@@ -578,7 +579,8 @@ TEST_F(MatchedRepliesTest, ToOnewayCallsAreKnownByTheNewestNames) {
   EXPECT_TRUE(closed(server));
 }
 
-// A peer of an older link version does not send the sequence id.
+// A peer of an older link version does not send the sequence id of a call, so the daemon compares
+// only the function's name in a reply.
 TEST_F(MatchedRepliesTest, OfAPeerOfBeforeAreThoseOfTheCallsName) {
   peer_of(engine::kLinkVersionOfIds - 1);
   call(1, 1, "get", 5);

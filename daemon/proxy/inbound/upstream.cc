@@ -114,8 +114,8 @@ void UpstreamConnection::write(Bytes bytes, Bytes more) {
   }
   if (!connected()) out_.await_writable(*stream_);  // on_writable() reports that it is connected
   const size_t before = out_.size();
-  // An error is not reported here, because the user must not get an end from within write().
-  // on_writable() runs after an error and reports the error.
+  // An error is not reported here, because the user's on_upstream_broke() must not run inside
+  // write(). on_writable() runs after an error and reports the error.
   const auto written = out_.write(*stream_, bytes, more);
   buffered(static_cast<int64_t>(out_.size()) - static_cast<int64_t>(before));
   if (written.bytes != 0) user_->on_upstream_wrote(written.bytes);

@@ -215,7 +215,7 @@ class UpstreamPool {
   void serve_waiting(const ServedConfig& served);
   // Removes `call` from the calls that wait for a connection.
   void forget(PooledCall& call);
-  // Removes an idle connection that the server has closed.
+  // Removes an idle connection that has ended.
   void on_idle_broke(UpstreamConnection& connection);
 
  private:

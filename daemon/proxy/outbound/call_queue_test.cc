@@ -10,7 +10,7 @@ namespace {
 
 class CallQueueTest : public testing::Test {
  protected:
-  // A call as it is after its first piece was sent.
+  // Adds a call of which the first piece was sent.
   Call& add(Reply reply, uint64_t ordinal) {
     Call& call = queue_->add(nullptr, head_, reply, counters_);
     call.ordinal = ordinal;

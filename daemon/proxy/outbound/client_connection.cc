@@ -122,8 +122,8 @@ bool ClientConnection::blocked() {
   // This daemon's own exceptions cost no credit. To limit them, the daemon stops reading from a
   // client that does not read its answers.
   const bool unread = mode_ == Mode::kCalls && out_.size() >= engine::kStreamWindowBytes;
-  // The next four conditions need `current_` to be null, so that the request of the current call is
-  // read to its end. The next request can be left to the successor.
+  // The next four conditions hold only while `current_` is null, so that none of them stops the
+  // daemon from reading the request of the current call to its end.
   const bool full =
       current_ == nullptr && calls_.size() >= worker_.node().limits.calls_per_connection_max;
   const bool ends_here = current_ == nullptr && !discarding_ && input_ == Input::kOpen && leaves();
@@ -357,8 +357,8 @@ void ClientConnection::on_call_deadline(Call& call) {
     return end_without_answers();
   }
   if (call.sent) stream_.send_control(FrameKind::kCancel, call.ordinal);
-  // The wait for a link ends with this call, unless a peer keeps a connection to the server, which
-  // the next stream must reach.
+  // The wait for a link ends with this call, unless a peer keeps a connection to the server: the
+  // next stream must then still reach this peer.
   if (&call == current_ && waits_for_link() &&
       stream_.server() != OutboundStream::Server::kDetached) {
     stop_waiting();

@@ -61,7 +61,8 @@ TEST_F(ClientConnectionTest, CarriesTheReplyOfATwoWayFunctionThatTheClientCallsA
   EXPECT_EQ(client_->written, "the reply and the next");
 }
 
-// A client with Nagle's algorithm sends the rest only after the first part was acknowledged.
+// A client with Nagle's algorithm sends the rest of a call only after the first part was
+// acknowledged.
 TEST_F(ClientConnectionTest, AcknowledgesAPartOfACallAtOnce) {
   node_.receive(client_, kGet.substr(0, 4));
   EXPECT_EQ(client_->acknowledged, 1);
@@ -116,7 +117,8 @@ TEST_F(ClientConnectionTest, AnswersACallThatFailedForAReasonOfANewerPeer) {
   EXPECT_THAT(client_->written, HasSubstr("upstream_closed: why"));
 }
 
-// The text is logged, and clients write it to terminals.
+// The daemon logs the peer's text, and clients print it on terminals, so the daemon replaces
+// control characters and limits the length.
 TEST_F(ClientConnectionTest, AnswersWithTheReasonOfAPeerAsPrintableText) {
   node_.receive(client_, kGet);
   const engine::FailMeta meta{engine::Failure::kOverloaded, 0};
@@ -163,8 +165,8 @@ TEST_F(ClientConnectionTest, EndsWhereThePeerSendsFarBeyondItsCredit) {
   EXPECT_EQ(node_.counters.buffered_bytes.value(), 0u);
 }
 
-// The daemon holds the bytes of a Thrift frame without a message back until all have arrived. Their
-// number can then be larger than one frame on the link can hold.
+// The daemon holds back all bytes of a Thrift frame without a message. When the last byte arrives,
+// these bytes can be more than one frame on the link can carry.
 TEST_F(ClientConnectionTest, CutsALongUnitWithoutAMessageIntoFrames) {
   const std::string unit = theader_without_message(100'000 + 14);
   peer_->written.clear();
@@ -230,7 +232,7 @@ TEST_F(ClientConnectionTest, AnswersEveryCallBeforeAHalfCloseThoughNoneIsCarried
   node_.receive(peer_, frame_bytes({.kind = FrameKind::kGoAway}));
   answer(FrameKind::kReply, "", engine::kLastPiece);
   client_->end = true;
-  node_.receive(client_, kGet + kGet + kGet);  // no link takes them
+  node_.receive(client_, kGet + kGet + kGet);  // no link can carry new calls now
   node_.worker->begin_drain();
   node_.reactor.advance(std::chrono::minutes(1));
   EXPECT_EQ(count_of("hatrpcd: ", client_->written), 3u);
@@ -239,7 +241,7 @@ TEST_F(ClientConnectionTest, AnswersEveryCallBeforeAHalfCloseThoughNoneIsCarried
   EXPECT_TRUE(client_->closed);
 }
 
-// Returns one frame with `count` strict binary messages of `get`.
+// Returns one Thrift frame with `count` strict binary calls of `get`.
 std::string gets_in_one_frame(uint32_t count) {
   const std::string body = kGet.substr(4);
   const auto size = static_cast<uint32_t>(body.size()) * count;
@@ -257,7 +259,8 @@ TEST_F(ClientConnectionTest, CountsWhatItKeepsOfAFramesManyMessages) {
   EXPECT_EQ(node_.counters.buffered_bytes.value(), 0u);
 }
 
-// The first of the three answers cannot be written, and that ends the call.
+// The failed write of the first of the three answers closes the connection and deletes the call, so
+// the other two answers must not be written.
 TEST_F(ClientConnectionTest, EndsWhereTheAnswersToAFramesManyMessagesCannotBeWritten) {
   node_.receive(client_, gets_in_one_frame(3));
   client_->write_error = EPIPE;
@@ -277,7 +280,8 @@ TEST_F(ClientConnectionTest, ClosesWhereAFrameHoldsMoreMessagesThanAnyClientSend
   EXPECT_EQ(node_.counters.buffered_bytes.value(), 0u);
 }
 
-// The call's number was that of another call before.
+// The peer replies to call 1 a second time. This reply must answer neither call 2 nor the call that
+// failed before it was sent.
 TEST_F(ClientConnectionTest, GivesNoAnswerToACallThatWasNeverSent) {
   node_.receive(client_, kGet);
   answer(FrameKind::kReply, "first", engine::kLastPiece);
@@ -481,7 +485,7 @@ TEST_F(HandOverTest, ServesWhatTheSuccessorCannotHave) {
     node.reactor.end_iteration();
     EXPECT_FALSE(client->closed);
     EXPECT_EQ(client->written, "first");
-    // Without descriptors the connection waits, as it does while a lane reads from its ring.
+    // Without descriptors the connection cannot be handed over now, and waits.
     if (client->descriptors.empty()) continue;
     node.receive(client, kGet);
     EXPECT_EQ(count_of("get", node.peer_wire()->written), 4u);

@@ -72,7 +72,7 @@ class PossibleCallTest : public testing::Test {
     return other().started.value() - ended;
   }
 
-  // Returns limits with which the peer stays although it answers no ping.
+  // Returns limits with which the link stays up although the peer answers no ping.
   static Limits limits() {
     Limits limits = default_limits();
     limits.keepalive_timeout = std::chrono::hours(1);

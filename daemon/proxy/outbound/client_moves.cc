@@ -78,7 +78,8 @@ bool ClientConnection::may_be_handed_over() const {
 }
 
 bool ClientConnection::between_calls() const {
-  // True if a call waits for a link. In kDetached, the connection waits for a link without a call.
+  // True if a call waits for a link. In the state kDetached, the connection can wait for a link
+  // without a call.
   const bool waits = waits_for_link() && stream_.server() != Server::kDetached;
   return may_be_handed_over() && calls_.empty() && !waits && !taking_ && out_.empty();
 }

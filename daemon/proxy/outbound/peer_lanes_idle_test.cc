@@ -20,8 +20,8 @@ const std::string kGetCall(
 const std::string kGetReply(
     "\x00\x00\x00\x10\x80\x01\x00\x02\x00\x00\x00\x03get\x00\x00\x00\x01\x00", 20);
 
-// Host-a, whose clients call Kv at host-b. The lanes use the loop fabric, and both workers have one
-// clock.
+// The workers of two nodes: clients of host-a call Kv at host-b. The lanes use the loop fabric, and
+// the two workers share one clock.
 class TwoWorkers : public testing::Test {
  protected:
   struct Node {
@@ -122,7 +122,8 @@ class TwoWorkers : public testing::Test {
   WirePointer server_;
 };
 
-// The first call finds no lane and uses TCP, so the lane carries nothing before the pause.
+// The first call finds no lane and uses TCP. The lane that it opens is then idle for 40 s, and must
+// still be open for the second call.
 TEST_F(TwoWorkers, KeepALaneWhileAClientOfItsServiceIsConnected) {
   const WirePointer client = connect_client();
   call(client);

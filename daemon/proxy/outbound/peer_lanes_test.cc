@@ -76,7 +76,7 @@ class PeerLanesTest : public testing::Test, public PeerLanesEvents {
                                                                     .keepalive_timeout = 1h},
                                              open, quiet_);
   }
-  // Delivers what each side has written to the other side, and polls the lanes of both.
+  // Delivers what each side has written to the other side, and polls the lanes of both sides.
   void turn() {
     if (lanes_) lanes_->flush();
     if (far_lanes_) far_lanes_->flush();
