@@ -294,7 +294,7 @@ TEST_P(DdsConformance, ATableLosesNothingAndShowsNothingHalfWritten) {
     for (uint32_t n = 0; n < operations(); ++n) {
       const uint64_t key = n % kShared;
       ASSERT_EQ(table.insert(key, value_of(n * kClients + i), Level::kReadWrite), Outcome::kDone);
-      // A missing key is right at first, because the other client inserts it at its own time.
+      // In the first kShared rounds a key may be missing: perhaps no client has inserted it yet.
       const Outcome found = table.find((n + i) % kShared, value, Level::kReadWrite);
       ASSERT_TRUE(found == Outcome::kDone || (found == Outcome::kMissing && n < kShared));
       if (found == Outcome::kDone) {

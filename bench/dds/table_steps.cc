@@ -43,8 +43,9 @@ Result<void> judge_table(const Tally& tally) {
                   " have the value of another key");
 }
 
-// Adds the keys of one owner to `roll`. The owner that is the last to do this checks the keys of
-// all owners.
+// Checks that each key in `table`, the part of the hash table that one owner process holds, has its
+// own value, and adds the keys to `roll`. The owner that is the last to do this also checks that
+// the whole hash table has every key exactly once.
 Result<void> check_table(const LocalTable& table, const TableStep& step, const Roll& roll) {
   std::vector<LocalTable::Entry> entries;
   if (!table.entries(entries)) return fail(ErrorCode::kProtocol, "a bucket stayed locked");

@@ -52,7 +52,7 @@ class Connection {
   int shutdown(int fd, int how);
 
   // Returns the events that poll(2) would report for a TCP socket: the ones of `events` that have
-  // occurred, and POLLHUP and POLLERR.
+  // occurred, and POLLHUP or POLLERR if they apply.
   short ready(short events);
   // Asks for a doorbell if `events` include data. Returns false if one of `events` has already
   // occurred. `woken` is true if the socket became readable during the last sleep of the caller,

@@ -127,7 +127,7 @@ std::string Worker::peer_errors(PeerNames peers) const {
   for (const std::string& name : peers) {
     const engine::Link& link = peers_.at(name).link();
     text += (text.empty() ? "" : "; ") + name + " at " + to_string(link.address()) + ": " +
-            (link.last_error().empty() ? "it is shutting down" : link.last_error());
+            (link.last_error().empty() ? "the peer is shutting down" : link.last_error());
   }
   return text;
 }
@@ -204,8 +204,8 @@ Result<void> Worker::calibrate(const std::string& peer, const engine::CostOpen& 
   PeerLink& to = peers_.at(peer);
   if (!to.link().takes_calls()) {
     const std::string& why = to.link().last_error();
-    return fail(ErrorCode::kUnavailable,
-                "the link to this peer is down: " + (why.empty() ? "it is shutting down" : why));
+    return fail(ErrorCode::kUnavailable, "the link to peer " + peer + " takes no new calls: " +
+                                             (why.empty() ? "the peer is shutting down" : why));
   }
   const engine::Hello& hello = to.link().session().peer();
   if (to.costs() == nullptr)

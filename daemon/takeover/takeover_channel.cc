@@ -54,11 +54,12 @@ std::vector<Descriptor> detach(msghdr& message) {
 Result<TakeoverMessage> read_message(std::span<const std::byte> raw,
                                      std::vector<Descriptor> descriptors) {
   Header header;
-  if (raw.size() < sizeof header) return fail(ErrorCode::kProtocol, "it sent a truncated message");
+  if (raw.size() < sizeof header)
+    return fail(ErrorCode::kProtocol, "the other process sent a truncated message");
   std::memcpy(&header, raw.data(), sizeof header);
   raw = raw.subspan(sizeof header);
   if (header.magic != kMagic)
-    return fail(ErrorCode::kProtocol, "it does not speak the takeover protocol");
+    return fail(ErrorCode::kProtocol, "the other process does not speak the takeover protocol");
   const auto kind = static_cast<TakeoverKind>(header.kind);
   if (header.version != TakeoverChannel::kVersion && kind != TakeoverKind::kRefuse) {
     return fail(ErrorCode::kUnsupported,
@@ -67,7 +68,7 @@ Result<TakeoverMessage> read_message(std::span<const std::byte> raw,
                     std::to_string(TakeoverChannel::kVersion));
   }
   if (size_t{header.text_bytes} + header.bytes != raw.size()) {
-    return fail(ErrorCode::kProtocol, "it sent a message whose lengths are wrong");
+    return fail(ErrorCode::kProtocol, "the other process sent a message whose lengths are wrong");
   }
   if (kind < TakeoverKind::kHello || kind > TakeoverKind::kServerConnection) {
     return fail(ErrorCode::kProtocol,
@@ -159,10 +160,10 @@ Result<std::optional<TakeoverMessage>> TakeoverChannel::receive(bool wait) {
   auto descriptors = detach(message);
   if (count == 0) return fail(ErrorCode::kClosed, kEnded);
   if ((message.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) != 0) {
-    return fail(
-        ErrorCode::kProtocol,
-        "it sent more than a message may hold, or this process has reached its limit of open "
-        "descriptors");
+    return fail(ErrorCode::kProtocol,
+                "the other process sent more than a message may hold, or this process has reached "
+                "its limit of open "
+                "descriptors");
   }
   auto read =
       read_message(std::span(buffer_).first(static_cast<size_t>(count)), std::move(descriptors));

@@ -245,7 +245,9 @@ void Fetch::take_slot(Read& read) {
   const auto whole = static_cast<uint32_t>(sizeof envelope) + payload;
   if (read.bytes < whole) return read_slot(read, read.bytes, whole);
   if (sum_of(envelope, slot + sizeof envelope) != envelope.checksum) return in_vain(read);
-  // A long READ that is in vain costs more than a second READ, so the guess has a limit.
+  // The next reply's first READ is as long as this reply, rounded up to 64 bytes. But a long READ
+  // that finds no reply costs more than a second READ for the rest. So after a reply that is longer
+  // than kGuessBytesMax, the next first READ has FetchOptions::first_bytes.
   const uint32_t again = (whole + 63) / 64 * 64;
   last_bytes_ = again <= kGuessBytesMax ? again : lane_.options().fetch.first_bytes;
   reads_in_vain_ = 0;

@@ -11,7 +11,7 @@
 namespace hat::engine {
 
 // The properties of one leg.
-// Members  They are a row of a table of constants, and no state.
+// Members  Constants: each LegRow is one row of the table kLegs, which never changes.
 struct LegRow {
   Leg leg;
   std::string_view name;

@@ -350,7 +350,7 @@ Result<EnvironmentUsage> Environment::usage() {
     HAT_TRY(const ReaderPool::Lease reader, read());
     MDB_stat stat;
     if (const int code = mdb_stat(reader.transaction(), table_, &stat); code != 0) {
-      return lmdb_failed("cannot read the table's size", code);
+      return lmdb_failed("cannot read the store's statistics", code);
     }
     MDB_envinfo info;
     mdb_env_info(handle_.get(), &info);

@@ -78,8 +78,8 @@ bool ClientConnection::may_be_handed_over() const {
 }
 
 bool ClientConnection::between_calls() const {
-  // True if a call waits for a link. In the state kDetached, the connection can wait for a link
-  // without a call.
+  // True if a call waits for a link. A wait in the state kDetached does not count: there the
+  // connection can wait without a call, which does not prevent a hand-over.
   const bool waits = waits_for_link() && stream_.server() != Server::kDetached;
   return may_be_handed_over() && calls_.empty() && !waits && !taking_ && out_.empty();
 }

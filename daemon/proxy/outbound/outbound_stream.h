@@ -60,7 +60,7 @@ class OutboundStream {
   bool opened() const { return opened_; }
   // Returns true if the stream exists, but its link cannot carry new calls.
   bool link_leaves() const { return exists() && !peer_->link().takes_calls(); }
-  // Returns true if the stream exists and too many frames are queued on its lane.
+  // Returns true if the stream exists, its link is up, and too many frames are queued on its lane.
   bool congested() const { return exists() && link_up() && lane_->congested(); }
 
   // Begins a stream on the link `peer`. The kOpen frame, which announces the stream to the peer, is
