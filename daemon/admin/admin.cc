@@ -11,7 +11,7 @@
 #include <array>
 
 #include "daemon/admin/admin_json.h"
-#include "daemon/admin/exposition.h"
+#include "daemon/admin/metrics_page.h"
 #include "daemon/admin/status_page/status_page.h"
 
 namespace hat {
@@ -50,7 +50,7 @@ Answer json_answer(const nlohmann::json& body, int status = 200) {
 
 Answer metrics(const Request& request) {
   return {200, "text/plain; version=0.0.4; charset=utf-8",
-          exposition(request.control, request.totals)};
+          metrics_page(request.control, request.totals)};
 }
 
 Answer live(const Request& request) {

@@ -24,7 +24,7 @@
 #include "base/owned.h"
 #include "daemon/admin/admin_connections.h"
 #include "daemon/admin/control.h"
-#include "daemon/admin/exposition.h"
+#include "daemon/admin/metrics_page.h"
 #include "daemon/reactor/libevent_reactor.h"
 
 namespace hat {

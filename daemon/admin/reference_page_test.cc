@@ -9,9 +9,9 @@
 #include "base/quantities.h"
 #include "config/limit_keys.h"
 #include "config/yaml.h"
-#include "daemon/admin/exposition.h"
+#include "daemon/admin/metrics_page.h"
 #include "daemon/admin/fake_control.h"
-#include "daemon/admin/metrics_text.h"
+#include "daemon/admin/metrics_reader_for_tests.h"
 
 // Checks that each list in docs/reference.md has the same entries as the list in the code.
 namespace hat {
@@ -47,7 +47,7 @@ class ReferencePage : public testing::Test {
 
 TEST_F(ReferencePage, HasEveryMetric) {
   FakeControl control;
-  const auto families = read_metrics(exposition(control, {}));
+  const auto families = read_metrics(metrics_page(control, {}));
   ASSERT_TRUE(families) << families.error().message;
   std::set<std::string> metrics;
   for (const auto& family : *families) metrics.insert(family.name);

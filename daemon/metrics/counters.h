@@ -2,7 +2,7 @@
 // daemon/metrics/counters.h: the counters of a worker. One worker writes a counter and the main
 // thread reads it, without a lock: an update costs one load and one store.
 //
-// Each function has separate counters for each worker and side; exposition.cc sums them at each
+// Each function has separate counters for each worker and side; metrics_page.cc sums them at each
 // scrape.
 #pragma once
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// engine/legs/rendezvous.h: the common part of both rendezvous legs: the receiver R finds a buffer for a
-// message that the sender S has announced, and one of the two sides moves the bytes in chunks. At
-// most `depth` chunks are outstanding at a time.
+// engine/legs/rendezvous.h: the common part of both rendezvous legs. The receiver R finds a buffer
+// for a message that the sender S has announced, and one of the two sides moves the bytes in chunks.
 //
-// Bounds   kRendezvousMax messages per lane and direction; chunks of RendezvousOptions. Announcements for which R has no buffer wait, in order.
+// Bounds   kRendezvousMax messages per lane and direction; at most RendezvousOptions::depth chunks
+//          are outstanding. Announcements for which R has no buffer wait, in order.
 #pragma once
 
 #include <vector>

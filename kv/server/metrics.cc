@@ -140,7 +140,7 @@ uint16_t port_of(evutil_socket_t socket) {
 
 }  // namespace
 
-std::string kv_exposition(const MetricsSource& source) {
+std::string kv_metrics_page(const MetricsSource& source) {
   MetricsPage page;
   MetricsPage::add(
       page.family("hatkv_build_info", "Version and durability in labels; the value is always 1.",
@@ -197,7 +197,7 @@ void MetricsServer::on_request(evhttp_request* request, void* self) {
   if (evhttp_request_get_command(request) != EVHTTP_REQ_GET) {
     send(request, HTTP_BADMETHOD, "text/plain", "hatkv answers only GET\n");
   } else if (asked == "/metrics") {
-    send(request, HTTP_OK, "text/plain; version=0.0.4; charset=utf-8", kv_exposition(source));
+    send(request, HTTP_OK, "text/plain; version=0.0.4; charset=utf-8", kv_metrics_page(source));
   } else if (asked == "/healthz") {
     const auto readable = source.store.check();
     send(request, readable ? HTTP_OK : HTTP_SERVUNAVAIL, "text/plain",

@@ -25,7 +25,7 @@ struct MetricsSource {
 };
 
 // Returns all metrics in Prometheus' text format. Any thread may call this function.
-std::string kv_exposition(const MetricsSource& source);
+std::string kv_metrics_page(const MetricsSource& source);
 
 // Answers GET /metrics and GET /healthz, in its own thread, until it is destroyed. /healthz answers
 // 503 if the store cannot be read. The store and the counters in MetricsSource must outlive the

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// daemon/admin/metrics_text.h: a strict reader of Prometheus' text format 0.0.4, for tests.
+// daemon/admin/metrics_reader_for_tests.h: a strict reader of Prometheus' text format 0.0.4.
 //
 // The reader accepts less than Prometheus does: HELP, TYPE and all samples of a metric family must
 // follow each other in this order. It rejects repeated series, timestamps and blank lines.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/admin/exposition.h"
+#include "daemon/admin/metrics_page.h"
 
 #include <prometheus/text_serializer.h>
 #include <sys/resource.h>
@@ -416,7 +416,7 @@ void add_process(Page& page, Control& control) {
 
 }  // namespace
 
-std::string exposition(Control& control, const AdminTotals& admin) {
+std::string metrics_page(Control& control, const AdminTotals& admin) {
   Page page;
   const CalledFunctions called = called_functions(control);
   add_calls(page, called);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/admin/metrics_text.h"
+#include "daemon/admin/metrics_reader_for_tests.h"
 
 #include <algorithm>
 #include <cstdlib>

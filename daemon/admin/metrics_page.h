@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// daemon/admin/exposition.h: writes all metrics of the daemon in Prometheus' text format 0.0.4.
+// daemon/admin/metrics_page.h: writes all metrics of the daemon in Prometheus' text format 0.0.4.
 //
 // The first call of a function on one side (client or server) creates all series of that function
 // and side. Functions that no manifest names share the series of `_other`. docs/reference.md lists
 // the metrics.
 //
-// Thread   Only the main thread calls exposition(); workers count at the same time.
+// Thread   Only the main thread calls metrics_page(); workers count at the same time.
 #pragma once
 
 #include <string>
@@ -20,6 +20,6 @@ struct AdminTotals {
   uint64_t connections_closed = 0;  // closed because there were too many
 };
 
-std::string exposition(Control& control, const AdminTotals& admin);
+std::string metrics_page(Control& control, const AdminTotals& admin);
 
 }  // namespace hat

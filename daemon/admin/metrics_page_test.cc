@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/admin/exposition.h"
+#include "daemon/admin/metrics_page.h"
 
 #include <gmock/gmock.h>
 #include <sys/resource.h>
@@ -8,7 +8,7 @@
 #include <cmath>
 
 #include "daemon/admin/fake_control.h"
-#include "daemon/admin/metrics_text.h"
+#include "daemon/admin/metrics_reader_for_tests.h"
 
 namespace hat {
 namespace {
@@ -40,7 +40,7 @@ TEST(MetricsText, RefusesWhatIsNoExposition) {
 class Exposition : public testing::Test {
  protected:
   std::vector<MetricFamilyText> families() {
-    auto read = read_metrics(exposition(control_, {}));
+    auto read = read_metrics(metrics_page(control_, {}));
     EXPECT_TRUE(read) << read.error().message;
     return read ? *read : std::vector<MetricFamilyText>{};
   }

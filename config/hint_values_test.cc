@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// config/hint_values_test.cc: checks that every hint of the table in config/hint_keys.h can be set,
+// overlaid and written again, and that the schema of manifests has it.
+#include "config/hint_values.h"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <map>
+#include <sstream>
+
+#include "config/hint_keys.h"
+
+namespace hat {
+namespace {
+
+// A value of each hint, in the spelling that hint_words() writes.
+const std::map<std::string_view, std::string> kValues = {
+    {"perf_goal", "res_util"}, {"concurrency", "64"}, {"payload_size", "4KiB"},
+    {"polling", "event"},      {"protocol", "rfp"},   {"transport", "tcp"},
+    {"numa", "nic"},           {"priority", "high"},  {"timeout_ms", "250"},
+    {"idempotent", "true"},
+};
+
+std::string schema_of_manifests() {
+  std::ifstream file(HAT_SOURCE_DIR "/config/schema/manifest.schema.json");
+  std::stringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+TEST(HintValues, OfEveryKeyAreSetOverlaidAndWrittenAgain) {
+  for (const HintKey& key : kHintKeys) {
+    SCOPED_TRACE(key.name);
+    const auto value = kValues.find(key.name);
+    ASSERT_NE(value, kValues.end()) << "add a value to kValues";
+    Hints hints;
+    ASSERT_TRUE(set_hint(hints, key.name, value->second));
+    const std::vector<std::pair<std::string, std::string>> words = {
+        {std::string(key.name), value->second}};
+    EXPECT_EQ(hint_words(hints), words);
+    EXPECT_EQ(overlay(hints, {}), hints) << "a stronger group keeps its hint";
+    EXPECT_EQ(overlay({}, hints), hints) << "a weaker group's hint applies";
+  }
+}
+
+TEST(HintValues, OfEveryKeyAreInTheSchemaOfManifests) {
+  const std::string schema = schema_of_manifests();
+  for (const HintKey& key : kHintKeys) {
+    EXPECT_NE(schema.find("\"" + std::string(key.name) + "\": {"), std::string::npos) << key.name;
+  }
+  for (const std::string_view protocol : kProtocolWords) {
+    EXPECT_NE(schema.find("\"" + std::string(protocol) + "\""), std::string::npos) << protocol;
+  }
+}
+
+}  // namespace
+}  // namespace hat
