@@ -79,7 +79,7 @@ struct TlsConfig {
 
 struct LinkConfig {
   std::optional<Address> listen;  // nullopt: this node calls peers, but peers cannot call this node
-  bool insecure = false;          // must be set if there is no `tls`
+  bool insecure = false;          // true: links are neither authenticated nor encrypted
   std::optional<TlsConfig> tls;
   SourceLocation location;
 };
@@ -168,8 +168,8 @@ struct Limits {
 Limits default_limits();
 
 struct NodeConfig {
-  std::string
-      node;  // the node's name; "$VARIABLE" in the file was replaced by the variable's value
+  // The node's name. If the file has "$VARIABLE", this is the value of that environment variable.
+  std::string node;
   FabricConfig fabric;
   uint32_t workers = 0;  // 0 (`auto`): a quarter of the cores, at least 1, at most 8
   // The nice value of worker threads, see nice(2); nullopt: the nice value of the process.

@@ -88,7 +88,7 @@ void put(int fd, std::shared_ptr<Connection> connection) {
   const std::lock_guard lock(lock_of(fd));
   kinds[fd] = connection != nullptr ? Kind::kRing : Kind::kForeign;
   slot(fd).swap(connection);
-}  // releases the lock, and only then the old connection, because that closes descriptors
+}  // unlocks before it destroys the old connection, whose destructor closes descriptors
 
 void for_each_ring(void (*visit)(void* context, int fd, Connection&), void* context) {
   for (int fd = 0; fd < end.load(); ++fd) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// client/preload/stdio_calls.cc: fdopen, which makes the FILE of a ring call this library's read()
-// and write(). A FILE of the C library calls functions that a preloaded library cannot intercept.
+// client/preload/stdio_calls.cc: fdopen. If the descriptor is a ring, the returned FILE calls this
+// library's read() and write(); a FILE of the C library would call functions that a preloaded
+// library cannot intercept.
 #include <unistd.h>
 
 #include <cerrno>
