@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// engine/rdma/arrival_order.h: the messages of one lane that arrived before an earlier one, and the
-// number of the next message to deliver.
+// engine/rdma/arrival_order.h: keeps the messages of one lane that have arrived before an earlier
+// message, and counts which message the lane delivers next.
 //
-// Bounds   as many messages as there are slots: those from next() on.
-// Thread   its lane's.
+// Bounds   as many messages as the lane has slots: the messages from next() on.
+// Thread   the thread of the lane.
 // Always   next() <= highest_ <= next() + slots
 #pragma once
 
@@ -24,8 +24,8 @@ struct Arrival {
   bool here = false;
   Leg leg = Leg::kSend;
   FrameHeader frame;
-  Bytes payload;                    // in `receive`, in `buffer`, or in a slot of the window
-  std::optional<uint32_t> receive;  // a receive of the poller
+  Bytes payload;                    // in `receive`, in `buffer`, or in the lane's window
+  std::optional<uint32_t> receive;  // the number of a receive of the poller
   Buffer buffer;
 };
 
