@@ -31,7 +31,8 @@ class RequestChain {
   // The object to notify once a signaled request is done: none, a leg handler, or the probe.
   enum class Waiter : uint8_t { kNone, kLeg, kProbe };
   struct Signaled {
-    // The value of posted() just after this request: the value of done() when this request completes.
+    // The value of posted() just after this request was appended; done() has this value once the
+    // request completes.
     uint64_t posted = 0;
     Waiter waiter{};
     Leg leg{};  // for kLeg: the leg to notify, with `cookie`
