@@ -70,7 +70,7 @@ class ByteStream {
   ByteStream& operator=(const ByteStream&) = delete;
 
   virtual IoResult read(std::span<std::byte> into) = 0;
-  // Writes the buffers in order; may accept fewer bytes than offered. Returns kWouldBlock while the
+  // Writes the buffers in order; can accept fewer bytes than offered. Returns kWouldBlock while the
   // stream is still connecting.
   virtual IoResult write(std::span<const iovec> from) = 0;
   // Returns false if some of the bytes that write() accepted still wait in this process for space.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// hintgen/nearest_name.cc: collects the names that may be used in place of an unknown name.
+// hintgen/nearest_name.cc: collects the names that can replace an unknown name, and finds the most
+// similar name.
 #include "hintgen/nearest_name.h"
 
 #include <algorithm>
