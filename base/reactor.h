@@ -198,7 +198,7 @@ class Reactor {
   void assert_in_loop() const { loop_thread_.assert_in_loop(); }
 
  protected:
-  LoopThread loop_thread_;  // entered while a thread runs the reactor
+  LoopThread loop_thread_;  // knows which thread runs the reactor
 };
 
 }  // namespace hat

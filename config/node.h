@@ -149,7 +149,8 @@ struct Limits {
   uint32_t connections_max;           // `max_connections`: clients, per endpoint and worker
   uint32_t calls_per_connection_max;  // `max_pipelined`: unanswered calls of one connection
   uint32_t links_max;                 // `max_links`: links that peers open to one worker
-  uint32_t peer_streams_max;          // `max_peer_connections`: client connections on these links
+  // `max_peer_connections`: client connections that peers carry to one worker.
+  uint32_t peer_streams_max;
   std::chrono::nanoseconds connect_timeout;  // for a connection to a peer and the peer's hello
   std::chrono::nanoseconds upstream_connect_timeout;  // for a connection to a local server
   std::chrono::nanoseconds peer_wait;  // how long a call waits for a link that is being built

@@ -109,7 +109,7 @@ struct Field {
   Requiredness requiredness = Requiredness::kDefault;
   Span requiredness_at;
   Type type;
-  bool reference = false;  // '&'
+  bool reference = false;  // true if '&' follows the type
   Name name;
   std::optional<ConstValue> value;
   bool xsd_optional = false;
@@ -129,7 +129,7 @@ struct Function {
   Annotations annotations;
   Span separator;        // ',' or ';' between signature and hint block; empty if absent
   Span hint_block;       // '[' … ']'; empty if absent
-  Span block_separator;  // after the hint block
+  Span block_separator;  // ',' or ';' after the hint block; empty if absent
   std::vector<HintGroup> groups;
 
   HintGroups hints;  // set by read_hints()

@@ -14,7 +14,7 @@
 namespace hat::hintgen {
 namespace {
 
-constexpr size_t kUnknownBytesMin = 3;  // a shorter name is similar to every other
+constexpr size_t kUnknownBytesMin = 3;  // shorter names are similar to too many names
 // The maximum number of names to compare for one diagnostic. It bounds the time for a file with
 // many names and many errors.
 constexpr size_t kNamesMax = 1000;

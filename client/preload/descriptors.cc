@@ -14,7 +14,7 @@
 namespace hatrpc::preload::descriptors {
 namespace {
 
-constexpr int kHiddenFrom = 512;  // few programs have 512 descriptors, so they use lower numbers
+constexpr int kHiddenFrom = 512;  // programs rarely use numbers from 512 on
 
 // The table is allocated in pages, because most processes need only the first page.
 constexpr int kPage = 256;

@@ -36,6 +36,6 @@ using namespace hatrpc::preload;
 HAT_INTERCEPTED FILE* fdopen(int fd, const char* mode) noexcept {
   if (!descriptors::is_ring(fd)) return real::fdopen(fd, mode);
   FILE* file = fopencookie(reinterpret_cast<void*>(intptr_t{fd}), mode, kByOurCalls);
-  if (file != nullptr) file->_fileno = fd;  // for fileno(3)
+  if (file != nullptr) file->_fileno = fd;  // fileno(3) returns this member
   return file;
 }

@@ -63,7 +63,7 @@ class Bitmap final : public LegHandler {
   bool take(uint64_t sequence);
   void recycle();
 
-  // S
+  // The state of the sender S.
   bool reader_sleeps_ = true;
   bool has_new_ = false;
   bool reads_taken_ = false;  // a READ of R's bitmap is outstanding
@@ -71,7 +71,7 @@ class Bitmap final : public LegHandler {
   uint32_t found_none_free_ = 0;
   // S READs no bitmap while acked() has this value: S has asked R for a report.
   uint64_t asked_at_ = UINT64_MAX;
-  // R
+  // The state of the receiver R.
   bool awake_ = false;
   bool reads_new_ = false;
   uint32_t found_nothing_ = 0;

@@ -85,9 +85,9 @@ class Fetch final : public LegHandler {
   std::byte* scratch(uint64_t sequence) const;
 
   const uint32_t levels_;
-  Fifo<uint64_t> to_push_;  // S
+  Fifo<uint64_t> to_push_;  // the sender's messages to push
 
-  // R
+  // The state of the receiver R.
   bool fetching_ = true;
   std::vector<Read> reads_;
   uint32_t last_bytes_;

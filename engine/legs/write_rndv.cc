@@ -18,7 +18,7 @@ class WriteRndv final : public Rendezvous {
   using Rendezvous::Rendezvous;
 
   void start(Outgoing& message) override {
-    message.exposed = false;  // R can see the message only after R has offered a buffer
+    message.exposed = false;  // the receiver has not offered a buffer yet
     lane_.send_control(ControlKind::kAnnounce, leg_, message.sequence, nullptr, &message.frame);
   }
 

@@ -19,7 +19,7 @@ struct LegRow {
   bool sums;       // messages carry a checksum, because R finds them by polling memory
   bool replies;    // carries only replies; R polls while it waits for a reply
   bool recycles;   // S READs which slots are free, so R need not report it
-  bool late;       // before_post() has work to do
+  bool late;       // the leg implements LegHandler::before_post()
   bool on_demand;  // rendezvous: the message is in a buffer of its own, not in a slot
   bool reads;      // R or S READs, so the fabric must support READs
   bool gathers;    // S can WRITE the message from any memory, and no checksum covers its bytes

@@ -79,7 +79,7 @@ class Poller {
   // and frees its memory once the other side can no longer access that memory
   // (QueuePair::settled()).
   void retire(std::unique_ptr<RdmaLane> lane);
-  void forget_settled();  // destroys the retired lanes that are settled
+  void forget_settled();  // destroys ended lanes whose memory the other side can no longer access
   void give_back(uint32_t receive) {
     DCHECK_NE(receives_in_use(), 0u) << "a receive was given back twice";
     to_post_.push_back(receive);
@@ -101,7 +101,7 @@ class Poller {
   const PollerOptions options_;
   std::unique_ptr<CompletionQueue> completions_;
   std::unique_ptr<ReceiveQueue> receives_;
-  std::vector<Buffer> blocks_;  // of kReceivesPerBlock receives each
+  std::vector<Buffer> blocks_;  // each has kReceivesPerBlock receives
   std::vector<uint32_t> to_post_;
   uint32_t receives_needed_ = 0;
   uint32_t posted_ = 0;

@@ -228,7 +228,7 @@ TEST_P(ProtocolConformance, SendsFromMemoryThatIsLent) {
     ASSERT_TRUE(server_->frames[i].payload == pattern(i, bytes_of(i)));
     ASSERT_TRUE(client_->frames[i].payload == pattern(i, bytes_of(i)));
   }
-  client_->lane.reset();  // before the borrowed memory
+  client_->lane.reset();  // destroyed before the memory that it borrowed
 }
 
 // Tests a borrowed range in memory that no peer can access, such as an application's ring. The lane
@@ -277,7 +277,7 @@ TEST_P(ProtocolConformance, GivesOwnMemoryOfAnswersBackOnceItHasLeft) {
     ASSERT_TRUE(until([&] { return client_->frames.size() == i; })) << i;
     ASSERT_TRUE(client_->frames.back().payload == pattern(i, kPiece)) << i;
   }
-  server_->lane.reset();  // before the borrowed memory
+  server_->lane.reset();  // destroyed before the memory that it borrowed
 }
 
 TEST_P(ProtocolConformance, WaitsForBuffersInTheirOrder) {

@@ -195,7 +195,7 @@ TEST_F(TwoDomains, APeersProcessIsGivenNoMemoryOfOtherLinks) {
     for (Descriptor& fd : got.descriptors) {
       const auto memory = SharedMemory::map(std::move(fd));
       ++descriptors;
-      if (!memory) continue;  // a doorbell
+      if (!memory) continue;  // the descriptor is a doorbell, not memory
       const std::string_view all(reinterpret_cast<const char*>(memory->bytes().data()),
                                  memory->bytes().size());
       sees_own |= all.contains(kOfTheAttacker);

@@ -77,7 +77,7 @@ struct RdmaLaneOptions {
   // If true, this side sends a credit for every message, which costs more; for measurements only.
   bool confirm_each = false;
   uint32_t send_entries = 128;
-  uint32_t inline_bytes_max = 220;  // or the fabric's limit, if that is lower
+  uint32_t inline_bytes_max = 220;  // the fabric's limit applies if it is lower
   std::chrono::nanoseconds ack_timeout = std::chrono::milliseconds(67);
   uint8_t retries = 6;
   // The rnr_retry of the queue pair: how often the device retries if the other side has posted no
@@ -247,13 +247,13 @@ class RdmaLane final : public Lane {
   bool probing_ = false;
 
   RequestChain chain_;
-  Buffer control_bytes_;  // one control message per send entry
+  Buffer control_bytes_;  // has space for one control message per send entry
   Fifo<PendingControl> pending_controls_;
   Buffer scratch_;  // the tables and bitmaps that this side's legs READ
   SendSide sender_;
   ReceiveSide receiver_;
   std::array<std::unique_ptr<LegHandler>, kLegCount>
-      handlers_;                   // by Leg; null if neither side uses it
+      handlers_;                   // the index is a Leg; null if neither side uses the leg
   std::vector<LegHandler*> used_;  // the elements of `handlers_` that are not null
   int looking_ = 0;                // how many handlers return true from may_poll()
   std::vector<LegHandler*> late_;  // the handlers whose row in the leg table has `late`

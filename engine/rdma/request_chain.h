@@ -80,11 +80,11 @@ class RequestChain {
   const uint32_t inline_bytes_max_;
   uint64_t posted_ = 0;
   uint64_t done_ = 0;
-  uint64_t last_signaled_ = 0;  // posted_ at the last signaled request
+  uint64_t last_signaled_ = 0;  // the value of posted_ at the last signaled request
   bool signals_every_ = false;
   uint32_t waiters_ = 0;  // outstanding requests with a waiter other than kNone
   Fifo<Signaled> signaled_;
-  std::vector<WorkRequest> requests_;  // the chain
+  std::vector<WorkRequest> requests_;  // the chain: requests that are not posted yet
   std::array<std::array<Segment, 2>, kLengthMax> segments_;
 };
 

@@ -64,7 +64,7 @@ bool SendSide::begin(const FrameHeader& header, std::span<const Bytes> pieces,
   if (on_demand) ++on_demand_;
   ++sent_;
   DCHECK_LE(sent_ - returned_, out_.size());
-  chain_.signal_every(message.borrowed);  // because the range is returned after the completion
+  chain_.signal_every(message.borrowed);  // a completion must show when to return the range
   lane_.handler(message.leg).start(message);
   chain_.signal_every(false);
   message.posted = chain_.posted();

@@ -133,7 +133,7 @@ class SendSide {
   Buffer slots_;
   Buffer extra_;
   RemoteBuffer other_window_;
-  std::vector<Outgoing> out_;  // one for each slot
+  std::vector<Outgoing> out_;  // the index is a slot
   uint64_t sent_ = 0;
   uint64_t acked_ = 0;
   // Messages before this number are delivered, and their ranges are returned.

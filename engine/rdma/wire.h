@@ -66,7 +66,7 @@ struct RemoteBuffer {
 };
 static_assert(sizeof(RemoteBuffer) == 16);
 
-inline constexpr uint32_t kEagerBytesMax = 4096;  // payload of a SEND (HatRPC 4.3)
+inline constexpr uint32_t kEagerBytesMax = 4096;  // the largest payload of a SEND (HatRPC 4.3)
 inline constexpr uint32_t kReceiveBytes = sizeof(Envelope) + kEagerBytesMax;
 inline constexpr uint32_t kMessageBytesMax = 64 * 1024 * 1024;
 inline constexpr uint32_t kControlBytesMax = sizeof(Envelope) + sizeof(RemoteBuffer);
