@@ -145,8 +145,8 @@ class Linker {
     return depth;
   }
 
-  // Sets the meaning of each typedef, and handles the typedefs that a typedef uses before the
-  // typedef itself. Typedefs that remain without a meaning are circular, or use a circular typedef.
+  // Sets the member `meaning` of each typedef. If typedef A uses typedef B, handles B before A.
+  // Typedefs that remain without a meaning are circular, or use a circular typedef.
   void settle_typedefs() {
     std::unordered_map<const Definition*, std::vector<Typedef*>> waiting;
     std::unordered_map<Typedef*, size_t> unsettled_count;

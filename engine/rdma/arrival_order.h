@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// engine/rdma/arrival_order.h: keeps the messages of one lane that have arrived before an earlier
-// message, and counts which message the lane delivers next.
+// engine/rdma/arrival_order.h: keeps the early messages of one lane, which have arrived before a
+// message with a lower number. Also keeps the number of the message to deliver next.
 //
 // Bounds   as many messages as the lane has slots: the messages from next() on.
 // Thread   the thread of the lane.
@@ -45,7 +45,7 @@ class ArrivalOrder {
   bool is_coming(uint64_t sequence) const {
     return sequence >= next_ && sequence < next_ + arrivals_.size() && !at(sequence).here;
   }
-  // Returns true if a message has arrived before an earlier one.
+  // Returns true if an arrived message waits for a message with a lower number.
   bool has_gap() const { return highest_ > next_; }
 
   // Keeps a message that is_coming().

@@ -43,8 +43,8 @@ class LegHandler {
   virtual void on_imm(uint64_t sequence, uint32_t bytes);
   // Handles the completion of a request that RdmaLane::post_signaled() posted with `cookie`.
   virtual void on_completion([[maybe_unused]] uint64_t cookie) {}
-  // Handles the delivery of message `sequence`; called at the receiver. The lane calls only the
-  // handler of its shape's leg, but for each message, whichever leg moved the message.
+  // Handles the delivery of message `sequence`; called at the receiver. The lane calls this for
+  // every message, whichever leg moved the message, but only in the handler of its shape's leg.
   virtual void on_delivered([[maybe_unused]] uint64_t sequence) {}
   // Polls for messages that arrive without a completion, and retries work that lacked buffers or
   // send entries. Returns true if it found something. The poller calls poll() only if may_poll()

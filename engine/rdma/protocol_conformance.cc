@@ -232,7 +232,7 @@ TEST_P(ProtocolConformance, SendsFromMemoryThatIsLent) {
 }
 
 // Tests a borrowed range in memory that no peer can access, such as an application's ring. The lane
-// must return the range when the request has left, before the call is answered.
+// must return the range when this side has sent the request, before the call is answered.
 TEST_P(ProtocolConformance, GivesOwnMemoryBackOnceItHasLeft) {
   constexpr size_t kPiece = 60'000;
   connect();

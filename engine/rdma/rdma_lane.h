@@ -86,7 +86,8 @@ struct RdmaLaneOptions {
   uint8_t rnr_retries = 7;
 };
 
-// One lane: its sending side, its receiving side, and the queue pair to which both post requests.
+// One lane: its sending side, its receiving side, and the queue pair to which these two sides post
+// requests.
 class RdmaLane final : public Lane {
  public:
   static constexpr size_t kCongestedBytes = 1024 * 1024;
@@ -129,8 +130,8 @@ class RdmaLane final : public Lane {
   // Returns the size of the largest payload for which both sides have memory. To send a larger
   // payload takes the lane down.
   size_t message_bytes_max() const { return message_bytes_max_; }
-  // Returns how many calls of this side have not ended yet. The result is at least 1 while a
-  // message has arrived before an earlier message.
+  // Returns how many calls of this side have not ended yet. The result is at least 1 while an
+  // arrived message waits for a message with a lower number.
   uint32_t due() const { return receiver_.due(); }
   // Returns the sum of the messages that this side has begun to send and those that it has
   // delivered.

@@ -3,8 +3,8 @@
 // legs have moved to this side, delivers their frames in the order of sending, and counts the
 // delivered messages, to report them to the other side.
 //
-// Bounds   keeps at most as many messages that have arrived before an earlier message as the lane
-//          has slots.
+// Bounds   keeps early messages (which arrive before a message with a lower number), at most one
+//          per slot.
 // Thread   the thread of the lane.
 // Errors   the lane goes down if the other side violates the protocol.
 #pragma once
@@ -71,7 +71,7 @@ class ReceiveSide {
   // now in order.
   void arrive(uint64_t sequence, const FrameHeader& frame, Buffer buffer, Leg leg);
   // Returns how many calls of this side have not ended yet, but at most the number of slots. The
-  // result is at least 1 while a message has arrived before an earlier message.
+  // result is at least 1 while an arrived message waits for a message with a lower number.
   uint32_t due() const;
   void set_fetch_epoch(uint8_t epoch) { fetch_epoch_ = epoch; }
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // engine/rdma/send_side.h: the sending side of one RDMA lane. It copies each frame into a slot or a
-// buffer, starts the leg that moves this message, and keeps the message until the other side has
-// delivered it. If no slot is free, frames wait, in the order of send().
+// buffer (except the payload of a zero-copy send), starts the leg that moves this message, and
+// keeps the message until the other side has delivered it. If no slot is free, frames wait, in the
+// order of send().
 //
 //   waiting ──a slot is free──▶ begun (its leg moves it) ──acknowledge()──▶ delivered
 //
