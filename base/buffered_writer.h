@@ -67,8 +67,8 @@ class BufferedWriter {
   // flush() only keep bytes. Call this for a stream that is still connecting.
   void await_writable(ByteStream& stream) { block(stream, true); }
 
-  // Writes the bytes that wait. Does nothing if the stream's on_writable() is requested and has not
-  // come yet.
+  // Writes the bytes that wait. Does nothing while the stream's on_writable() is requested but was
+  // not called yet.
   Written flush(ByteStream& stream) { return blocked_ ? Written() : write_waiting(stream); }
   // Writes the bytes that wait. Call this from the stream's on_writable().
   Written on_writable(ByteStream& stream) { return write_waiting(stream); }

@@ -118,7 +118,8 @@ size_t payload_bytes() {
   return bytes;
 }
 
-// Checks that the counters count, and that seccomp ends a process that makes a system call.
+// Checks that this program counts allocations and locks, and that seccomp kills a process that
+// makes a system call.
 TEST(HotPathCounters, SeeAllocationsLocksAndSystemCalls) {
   const uint64_t allocated = allocation_count();
   const uint64_t locked = locks;

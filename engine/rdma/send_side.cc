@@ -148,8 +148,8 @@ std::optional<uint64_t> SendSide::sent_sequence(uint32_t low_bits) const {
 bool SendSide::take_report(const Envelope& envelope) {
   const auto epoch_ahead = static_cast<int8_t>(envelope.fetch_epoch - fetch_epoch_there_);
   if (epoch_ahead > 0) fetch_epoch_there_ = envelope.fetch_epoch;
-  // This side can find a message after a later message, so a number that is lower than an earlier
-  // number is not an error.
+  // This side can handle an envelope after a newer envelope, so it is not an error if `delivered`
+  // is lower than in an earlier report.
   const auto ahead = static_cast<int32_t>(envelope.delivered - static_cast<uint32_t>(acked_));
   if (ahead <= 0) return true;
   if (static_cast<uint64_t>(ahead) > sent_ - acked_) {
