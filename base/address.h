@@ -28,7 +28,7 @@ struct Address {
 
   // Returns true if the address is a path in the file system, and not a host and a port.
   bool is_path() const;
-  // Returns true if the bytes of its connections travel in rings.
+  // Returns true if connections to the address carry their bytes in rings in shared memory.
   bool uses_rings() const;
 
   friend bool operator==(const Address&, const Address&) = default;

@@ -47,7 +47,7 @@ std::vector<std::string> with_empty_values(const std::vector<std::string>& argum
 
 // One option. CLI11 only splits the command line into options and texts; our readers convert the
 // texts. Therefore a reader sees each value of a repeated option, and brackets in a value have no
-// special meaning, which CLI11 would give them.
+// special meaning, unlike in CLI11.
 struct Arguments::Option {
   const CLI::Option* option;
   Read read;                    // set only for an option with a value

@@ -6,9 +6,9 @@
 //   on_writable()                      writes the kept bytes. The stream's StreamEvents must call
 //                                      this function from their own on_writable()
 //
-// While the writer keeps bytes, it requests the stream's on_writable(). Each function returns how
-// many bytes the stream has accepted, and the error if the stream has failed. After an error, the
-// owner of the writer must call discard() or destroy the stream.
+// While the writer keeps bytes, it requests the stream's on_writable(). write(), flush() and
+// on_writable() return how many bytes the stream has accepted, and the error if the stream has
+// failed. After an error, the owner of the writer must call discard() or destroy the stream.
 //
 // Bounds   none: the owner must stop adding bytes when size() reaches the owner's limit.
 // Memory   as for a ByteQueue (base/byte_queue.h).
@@ -63,11 +63,12 @@ class BufferedWriter {
     return written;
   }
 
-  // Requests the stream's on_writable(), even if no bytes wait, and writes nothing until then. Call
-  // this for a stream that is still connecting.
+  // Requests the stream's on_writable(), even if no bytes wait. Until on_writable(), write() and
+  // flush() only keep bytes. Call this for a stream that is still connecting.
   void await_writable(ByteStream& stream) { block(stream, true); }
 
-  // Writes the bytes that wait. Does nothing if the stream's on_writable() is still to come.
+  // Writes the bytes that wait. Does nothing while the stream's on_writable() is requested but was
+  // not called yet.
   Written flush(ByteStream& stream) { return blocked_ ? Written() : write_waiting(stream); }
   // Writes the bytes that wait. Call this from the stream's on_writable().
   Written on_writable(ByteStream& stream) { return write_waiting(stream); }

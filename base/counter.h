@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// base/counter.h: counters of events that any thread may read while others count.
+// base/counter.h: counters of events. Any thread can read a counter while another thread counts.
 #pragma once
 
 #include <atomic>
@@ -7,7 +7,8 @@
 
 namespace hat {
 
-// One thread writes it; any thread reads it. Counting costs a load and a store.
+// A counter to which only one thread adds. Any thread reads the counter. Adding costs a load and a
+// store.
 class Counter {
  public:
   void add(uint64_t n = 1) {
@@ -20,7 +21,7 @@ class Counter {
   std::atomic<uint64_t> value_{0};
 };
 
-// Any thread writes it and reads it. Counting costs an atomic addition.
+// A counter to which any thread adds, and which any thread reads. Adding costs an atomic addition.
 class SharedCounter {
  public:
   void add(uint64_t n = 1) { value_.fetch_add(n, std::memory_order_relaxed); }

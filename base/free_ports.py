@@ -3,8 +3,8 @@
 """base/free_ports.py [COUNT]: prints free TCP ports of 127.0.0.1, for programs that start later.
 
 A test could bind port 0 to get a free port from the kernel, and close the socket. But the kernel could then
-give the same port to another connection before the test's program binds the port. Therefore the ports here
-are outside the range from which the kernel chooses.
+give the same port to another connection before the test's program binds the port. Therefore these ports are
+outside the range from which the kernel chooses.
 
 The module claims each port until its process ends: it binds an abstract unix socket whose name contains the
 port number. The command ends at once and loses its claims, so it uses a range of its own (COMMANDS), from

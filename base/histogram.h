@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // base/histogram.h: counts quantities and times in buckets whose bounds are powers of two.
 //
-// Thread   one thread may add to a histogram of Counter, any thread to one of SharedCounter
-//          (base/counter.h). Any thread may call read() at the same time; read() may miss a
-//          concurrent add().
+// Thread   only one thread can add to a histogram that consists of Counter; any thread can add to a
+//          histogram that consists of SharedCounter (base/counter.h). Any thread can call read() at
+//          the same time; read() can miss a concurrent add().
 #pragma once
 
 #include <algorithm>
@@ -18,7 +18,7 @@ namespace hat {
 template <size_t Buckets>
 struct HistogramSnapshot {
   std::array<uint64_t, Buckets> buckets{};  // not cumulative
-  uint64_t sum = 0;                         // of all quantities
+  uint64_t sum = 0;                         // the sum of all quantities
 
   uint64_t count() const {
     uint64_t count = 0;

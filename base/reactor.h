@@ -52,9 +52,9 @@ struct IoResult {
 class StreamEvents {
  public:
   virtual ~StreamEvents() = default;
-  // Handles that read() would return bytes, the end of the stream or an error. After
-  // want_read(true), the reactor calls this in every iteration in which that is so
-  // (level-triggered).
+  // Handles that the stream is readable: read() would return bytes, the end of the stream or an
+  // error. After want_read(true), the reactor calls this in every iteration in which the stream is
+  // readable (level-triggered).
   virtual void on_readable() = 0;
   // Handles that the stream has space again, has connected, or has failed; after a failure write()
   // returns the error. The reactor calls this only after want_write(true).
@@ -70,7 +70,7 @@ class ByteStream {
   ByteStream& operator=(const ByteStream&) = delete;
 
   virtual IoResult read(std::span<std::byte> into) = 0;
-  // Writes the buffers in order; may accept fewer bytes than offered. Returns kWouldBlock while the
+  // Writes the buffers in order; can accept fewer bytes than offered. Returns kWouldBlock while the
   // stream is still connecting.
   virtual IoResult write(std::span<const iovec> from) = 0;
   // Returns false if some of the bytes that write() accepted still wait in this process for space.
@@ -78,7 +78,8 @@ class ByteStream {
   // Ends the stream in the direction of writing (half-close): the other side reads the end after
   // the bytes written so far. read() still works.
   virtual void shutdown_write() = 0;
-  // Turns on_readable() and on_writable() on or off. A new stream calls neither.
+  // Turns the calls of on_readable() (or, for want_write(), of on_writable()) on or off. In a new
+  // stream they are off.
   virtual void want_read(bool wanted) = 0;
   virtual void want_write(bool wanted) = 0;
   // Requests one more on_readable() in a later iteration, whether or not bytes have arrived. A
@@ -187,8 +188,8 @@ class Reactor {
   // of unit tests (tests/fake_reactor.h) returns nullptr.
   virtual std::unique_ptr<Watch> watch(int descriptor, std::function<void()> on_readable) = 0;
   // Makes the reactor poll until `when` instead of sleeping, because polling for an event that is
-  // expected soon costs less than a wake-up. The reactor yields the core between polls. A call with
-  // an earlier time than that of a previous call has no effect.
+  // expected soon costs less than a wake-up. The reactor yields the core between polls. A call
+  // whose `when` is earlier than that of a previous call has no effect.
   virtual void stay_awake_until(TimePoint when) = 0;
   virtual void add_iteration_events(IterationEvents& events) = 0;
   virtual void remove_iteration_events(IterationEvents& events) = 0;
@@ -197,7 +198,7 @@ class Reactor {
   void assert_in_loop() const { loop_thread_.assert_in_loop(); }
 
  protected:
-  LoopThread loop_thread_;  // entered while a thread runs the reactor
+  LoopThread loop_thread_;  // knows which thread runs the reactor
 };
 
 }  // namespace hat

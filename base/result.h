@@ -21,14 +21,14 @@ enum class ErrorCode : uint8_t {
   kInvalid,      // a file, an option, a setting or a request is wrong; the user must correct it
   kNotFound,     // the object that was named does not exist
   kBusy,         // the object is in use, or exists already
-  kDenied,       // a permission or a rule forbids it
+  kDenied,       // a permission or a rule forbids the operation
   kExhausted,    // a limit is reached: descriptors, memory, space on a disk, a limit of our own
-  kUnsupported,  // this host, its device or the other side's version cannot do it
+  kUnsupported,  // this host, its device or the other side's version lacks the operation
   kUnavailable,  // the other side cannot be reached, does not answer, or is shutting down
   kClosed,       // the other side has closed the connection
   kProtocol,     // the other side sent what the protocol does not allow, or a wrong result
   kStopped,      // this side was asked to stop before it was done
-  kSystem,       // a system call or a library failed for another reason; the message has its text
+  kSystem,       // a system call or a library failed for another reason, named in the message
 };
 
 struct Error {

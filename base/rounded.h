@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// base/rounded.h: rounds measured numbers for JSON, so that it has no digits that are only noise.
+// base/rounded.h: rounds measured numbers for JSON output, to omit digits that are only noise.
 #pragma once
 
 #include <cmath>

@@ -79,7 +79,7 @@ struct TlsConfig {
 
 struct LinkConfig {
   std::optional<Address> listen;  // nullopt: this node calls peers, but peers cannot call this node
-  bool insecure = false;          // must be set if there is no `tls`
+  bool insecure = false;          // true: links are neither authenticated nor encrypted
   std::optional<TlsConfig> tls;
   SourceLocation location;
 };
@@ -149,7 +149,8 @@ struct Limits {
   uint32_t connections_max;           // `max_connections`: clients, per endpoint and worker
   uint32_t calls_per_connection_max;  // `max_pipelined`: unanswered calls of one connection
   uint32_t links_max;                 // `max_links`: links that peers open to one worker
-  uint32_t peer_streams_max;          // `max_peer_connections`: client connections on these links
+  // `max_peer_connections`: client connections that peers carry to one worker.
+  uint32_t peer_streams_max;
   std::chrono::nanoseconds connect_timeout;  // for a connection to a peer and the peer's hello
   std::chrono::nanoseconds upstream_connect_timeout;  // for a connection to a local server
   std::chrono::nanoseconds peer_wait;  // how long a call waits for a link that is being built
@@ -168,8 +169,8 @@ struct Limits {
 Limits default_limits();
 
 struct NodeConfig {
-  std::string
-      node;  // the node's name; "$VARIABLE" in the file was replaced by the variable's value
+  // The node's name. If the file has "$VARIABLE", this is the value of that environment variable.
+  std::string node;
   FabricConfig fabric;
   uint32_t workers = 0;  // 0 (`auto`): a quarter of the cores, at least 1, at most 8
   // The nice value of worker threads, see nice(2); nullopt: the nice value of the process.

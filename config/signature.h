@@ -65,7 +65,7 @@ struct FieldSpec {
 
   friend bool operator==(const FieldSpec&, const FieldSpec&) = default;
 };
-using FieldSpecs = std::vector<FieldSpec>;  // ordered by id; each id is there once
+using FieldSpecs = std::vector<FieldSpec>;  // ordered by id; each id occurs once
 
 struct NamedType {
   enum class Kind : uint8_t { kStruct, kUnion, kEnum };  // exceptions are structs

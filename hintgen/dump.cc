@@ -143,7 +143,8 @@ std::string dump_json(const Program& program) {
       {"structs", all<Struct>(program)},
       {"constants", all<Const>(program)},
       {"services", all<Service>(program)}};
-  // A literal may have bytes that are not UTF-8. JSON cannot have them.
+  // A literal can have bytes that are not UTF-8. JSON cannot represent such bytes, so dump()
+  // replaces each by U+FFFD.
   return whole.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 

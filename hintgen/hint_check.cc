@@ -72,8 +72,8 @@ class Gatherer {
       return;
     }
     for (const Said& before : said_) {
-      // `said` and `before` each set one member of Hints. If overlay() of the two is equal to
-      // `said`, they set the same member.
+      // `said.value` and `before.value` each set exactly one hint. If they set the same hint,
+      // overlay() of them has only that hint, and equals `said.value`.
       const bool same_hint = before.side == side && overlay(said.value, before.value) == said.value;
       if (!same_hint) continue;
       if (before.value != said.value) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // hintgen/hint_syntax.h: makes error messages for hints that the grammar does not accept.
 //
-// The parser treats `hint` as an ordinary name. Without this file, its message for a wrong hint
-// would therefore speak of functions and fields ("expected '('").
+// The parser treats `hint` as an ordinary name. Therefore the parser's own message for a wrong hint
+// speaks of functions and fields ("expected '('"), which does not help the author.
 #pragma once
 
 #include <optional>

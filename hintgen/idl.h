@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // hintgen/idl.h: represents a Thrift IDL file, including hints, as a tree of plain data.
 //
-// The parser sets all members except those whose comment says "resolved". resolve() and
-// read_hints() set these later. The nodes of a tree never move in memory after a file is parsed, so
-// a resolved member can point into the tree of another file.
+// The parser sets all members except those whose comment says "set by": load(), resolve() or
+// read_hints() sets these later. The nodes of a tree never move in memory after a file is parsed,
+// so a member can point into the tree of another file.
 //
 // Source: Apache Thrift's IDL (0.17 and later); HatRPC (SC'21) Figure 7 for hint groups.
 #pragma once
@@ -79,7 +79,7 @@ struct Type {
   std::optional<Name> cpp_type;
   Annotations annotations;
 
-  // Resolved, for kNamed: nullptr if the name is unknown.
+  // For kNamed, set by resolve(): the definition of the name, or nullptr if the name is unknown.
   const Definition* definition = nullptr;
 };
 
@@ -109,7 +109,7 @@ struct Field {
   Requiredness requiredness = Requiredness::kDefault;
   Span requiredness_at;
   Type type;
-  bool reference = false;  // '&'
+  bool reference = false;  // true if '&' follows the type
   Name name;
   std::optional<ConstValue> value;
   bool xsd_optional = false;
@@ -129,10 +129,10 @@ struct Function {
   Annotations annotations;
   Span separator;        // ',' or ';' between signature and hint block; empty if absent
   Span hint_block;       // '[' … ']'; empty if absent
-  Span block_separator;  // after the hint block
+  Span block_separator;  // ',' or ';' after the hint block; empty if absent
   std::vector<HintGroup> groups;
 
-  HintGroups hints;  // resolved
+  HintGroups hints;  // set by read_hints()
 };
 
 struct Service {
@@ -143,9 +143,8 @@ struct Service {
   Annotations annotations;
   Span closing_brace;
 
-  // Resolved.
-  const Service* parent = nullptr;
-  HintGroups hints;  // without the hints that are inherited from the parent
+  const Service* parent = nullptr;  // set by resolve(): the service that `extends` names
+  HintGroups hints;                 // set by read_hints(): without the hints of the parent
 };
 
 struct Struct {
@@ -175,7 +174,8 @@ struct Typedef {
   Type type;
   Annotations annotations;
 
-  // Resolved: the type that is left after all typedefs are followed; nullptr if that is unknown.
+  // Set by resolve(): the type that is left after all typedefs are followed, or nullptr if this
+  // type is unknown.
   const Type* meaning = nullptr;
 };
 
@@ -198,8 +198,8 @@ struct Program;
 struct Include {
   Name path;  // as written
 
-  // Resolved: the included file; nullptr if the file does not exist or hintgen refused to read the
-  // file (`refused`).
+  // Set by load(): the included file, or nullptr if the file does not exist or hintgen refused to
+  // read the file (`refused`).
   const Program* program = nullptr;
   bool refused = false;
 };

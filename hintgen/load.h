@@ -35,7 +35,7 @@ Result<std::optional<std::string>> read_file(const std::string& path);
 
 // Parses the file `path` and all files that it includes. Looks for an included file in the
 // directory of the including file, and then in each of `include_dirs`. If an included file does not
-// exist, adds a warning, as the stock compiler does. If files include each other in a circle, adds
+// exist, adds a warning, as the Thrift compiler does. If files include each other in a circle, adds
 // an error that lists these files.
 Idl load(const std::string& path, const std::vector<std::string>& include_dirs,
          const ReadFile& read, Diagnostics& diagnostics);

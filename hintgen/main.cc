@@ -38,7 +38,7 @@ std::string describe_check(const Manifest& manifest) {
          counted(function_count, "function") + ", no errors\n";
 }
 
-// Returns a text about the host for which plans are explained. hintgen does not open an RDMA
+// Returns a text about the host for which --explain makes plans. hintgen does not open an RDMA
 // device, so it does not know whether the host has one; hatrpcd finds that out when it starts.
 std::string describe_host(const engine::HostFacts& host, bool rdma_assumed) {
   const char* rdma = rdma_assumed ? "RDMA assumed (use --no-rdma if there is none)"
@@ -51,7 +51,8 @@ std::string describe_host(const engine::HostFacts& host, bool rdma_assumed) {
          (host.measured ? ", costs from --profile" : "") + "\n\n";
 }
 
-// Returns the host for which plans are explained. Adds an error if the profile cannot be read.
+// Returns the facts about the host for which --explain makes plans. Adds an error if the profile
+// cannot be read.
 engine::HostFacts host_of(const CommandLine& line, Diagnostics& diagnostics) {
   engine::HostFacts host = line.host;
   if (line.profile.empty()) return host;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// hintgen/nearest_name.cc: collects the names that may be used in place of an unknown name.
+// hintgen/nearest_name.cc: collects the names that can replace an unknown name, and finds the most
+// similar name.
 #include "hintgen/nearest_name.h"
 
 #include <algorithm>
@@ -13,7 +14,7 @@
 namespace hat::hintgen {
 namespace {
 
-constexpr size_t kUnknownBytesMin = 3;  // a shorter name is similar to every other
+constexpr size_t kUnknownBytesMin = 3;  // shorter names are similar to too many names
 // The maximum number of names to compare for one diagnostic. It bounds the time for a file with
 // many names and many errors.
 constexpr size_t kNamesMax = 1000;

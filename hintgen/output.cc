@@ -15,7 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int kLinksMax = 40;  // the limit of the kernel
+constexpr int kLinksMax = 40;  // the number of symbolic links that Linux follows
 
 Result<void> write_stream(std::FILE* file, const std::string& text, const std::string& name) {
   const bool written = std::fwrite(text.data(), 1, text.size(), file) == text.size();

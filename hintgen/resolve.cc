@@ -16,8 +16,9 @@
 namespace hat::hintgen {
 namespace {
 
-// The time at which the stock compiler looks up a type: while it reads the file (kAtOnce), or when
-// it generates code for the file (kForCode), which it does for included files only with -r.
+// The time at which the Thrift compiler looks up a type: while the compiler reads the file
+// (kAtOnce), or when it generates code for the file (kForCode). The compiler generates code for
+// included files only with -r.
 enum class Lookup : uint8_t { kAtOnce, kForCode };
 
 // Links the names of one file after the files that it includes have been linked.
@@ -82,7 +83,7 @@ class Linker {
   }
 
   // Reports a type that cannot be used. For an included file this is only a warning if the type is
-  // looked up for code, because code for that file may never be generated.
+  // looked up for code, because the compiler generates code for that file only with -r.
   void report_unusable(const Type& type, Lookup lookup, const auto& make_message) {
     if (is_included_ && lookup == Lookup::kForCode) {
       report_.warning(type.name.at, [&] {
@@ -144,8 +145,8 @@ class Linker {
     return depth;
   }
 
-  // Sets the meaning of each typedef, and handles the typedefs that a typedef uses before the
-  // typedef itself. Typedefs that remain without a meaning are circular, or use a circular typedef.
+  // Sets the member `meaning` of each typedef. If typedef A uses typedef B, handles B before A.
+  // Typedefs that remain without a meaning are circular, or use a circular typedef.
   void settle_typedefs() {
     std::unordered_map<const Definition*, std::vector<Typedef*>> waiting;
     std::unordered_map<Typedef*, size_t> unsettled_count;

@@ -2,11 +2,11 @@
 // hintgen/resolve.h: finds the definition of every name in the IDL files, and checks the files
 // against Thrift's rules.
 //
-// Sets the members that idl.h calls resolved, except the hints. If the stock Thrift compiler
-// reports an error, hintgen reports an error; the same holds for warnings. hintgen also warns of
-// words that only the code generators of the stock compiler reject. If an included file uses a type
-// that no file defines, hintgen only warns, because the stock compiler looks up such a type only
-// with -r.
+// Sets the members of the tree that idl.h marks with "set by resolve()". hintgen reports an error
+// if the Thrift compiler reports an error, and a warning if that compiler reports a warning.
+// hintgen also warns of words that only the compiler's code generators reject. If an included file
+// uses a type that no file defines, hintgen only warns, because the Thrift compiler looks up such a
+// type only with -r.
 #pragma once
 
 #include "config/diagnostics.h"

@@ -58,8 +58,8 @@ class Rewriter {
   void leave_out(Span at) {
     CHECK_LE(at.end, text_.size());
     if (at.empty()) return;
-    size_t line_begin = std::string::npos;  // beginning of a line that has been blank so far
-    bool ends_with_comment = false;         // the last text that was written
+    size_t line_begin = std::string::npos;  // where the current line begins, if it is blank so far
+    bool ends_with_comment = false;         // true if the last written text is a comment
     while (position_ < at.end) {
       if (const Span* comment = comment_at(position_)) {
         if (line_begin != std::string::npos) out_.append(text_, line_begin, position_ - line_begin);

@@ -84,7 +84,7 @@ class Rules {
     }
   }
 
-  // If the member has a value, the stock compiler accepts a name with a dot, and generates code
+  // If the member has a value, the Thrift compiler accepts a name with a dot, and generates code
   // that does not compile.
   void check_member_name(const EnumMember& member) {
     const bool has_dot = member.name.text.find('.') != std::string::npos;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// hintgen/signatures.cc: resolves typedefs, and assigns each relevant struct, union and enum an
-// index in a table.
+// hintgen/signatures.cc: resolves typedefs, and assigns an index to each struct, union and enum
+// that an argument uses.
 #include "hintgen/signatures.h"
 
 #include <cstdint>
@@ -50,7 +50,7 @@ Signatures::Signatures(const Idl& idl) : main_(idl.main) {
 }
 
 NamedTypes Signatures::take_types() {
-  // Reading fields may find more types, which are appended to the queue.
+  // The fields of a type can use more types, which are appended to `unread_`.
   while (!unread_.empty()) {
     const Definition* next = unread_.front();
     unread_.pop_front();
@@ -85,9 +85,9 @@ FieldSpecs Signatures::fields_of(const std::vector<Field>& fields) {
     auto type = type_of(field.type, 0);
     if (!type) continue;
     const bool required = field.requiredness == Requiredness::kRequired;
-    // Generated Java code reads an enum value that the IDL does not define as null, and a required
-    // field must not be null. Therefore the signature names the enum of a required field, so that
-    // daemons can refuse other values.
+    // Generated Java code replaces an enum value that the IDL does not define by null, and a
+    // required field must not be null. Therefore the signature names the enum of a required field,
+    // so that daemons can refuse other values.
     const Type* meaning = meaning_of(field.type);
     if (required && type->wire == WireType::kI32 && meaning->kind == TypeKind::kNamed) {
       type->named = place_of(*meaning->definition);

@@ -46,12 +46,13 @@ class SourceFile {
 };
 
 // Returns the name by which other files refer to this file before the '.': the file name without
-// its directory and without its last extension, whatever that is, as in the stock compiler. For
-// example "kv" for "shared/kv.idl".
+// its directory and without its last extension, whatever that extension is, as in the Thrift
+// compiler. For example "kv" for "shared/kv.idl".
 std::string_view program_name(std::string_view path);
 
 // Returns all diagnostics in the form that compilers use: the message, the source line, and a caret
-// under the column. They are in the order of `files`, then of their source locations.
+// under the column. The diagnostics are ordered by file, as in `files`, and then by source
+// location.
 //
 //   kv.thrift:3:9: error: unknown hint 'perf_gaol' (did you mean 'perf_goal'?)
 //     hint: perf_gaol=latency;

@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""hintgen/stock_compiler_test.py: compares hintgen's reading of IDL with the stock compiler's.
+"""hintgen/stock_compiler_test.py: compares hintgen's reading of IDL with the Thrift compiler's.
 
   stock_compiler_test.py HINTGEN THRIFT
 
-testdata/good     the stock compiler reads the stripped and the annotated file as hintgen reads the original
-testdata/newer    syntax that only compilers after 0.17 accept: compared with FILE.json, which a person has checked
-testdata/bad      hintgen rejects these files, and the stock compiler too where the first line says so; the second
-                  line of each file is hintgen's first message
-testdata/lenient  both accept these files; hintgen gives a warning, which the second line of each file has
+testdata/good     the Thrift compiler reads the stripped and the annotated file as hintgen reads the original
+testdata/newer    files whose syntax only Thrift compilers after 0.17 accept: hintgen's dump must equal FILE.json,
+                  which a person has checked
+testdata/bad      hintgen rejects these files. The first line of a file says whether the Thrift compiler also
+                  rejects the file; the second line is hintgen's first message
+testdata/lenient  hintgen and the Thrift compiler accept these files; hintgen gives the warning in the second line
 """
 
 import json
@@ -44,10 +45,10 @@ def files(folder):
     return found
 
 
-# ---- hintgen's dump, converted to the form of the stock compiler's JSON ----
+# ---- hintgen's dump, converted to the form of the Thrift compiler's JSON ----
 
 class Values:
-    """Converts values to the form of the stock compiler, which replaces names by the numbers that they mean."""
+    """Converts values to the form of the Thrift compiler, which replaces names by the numbers that they mean."""
 
     def __init__(self, dump, dumps):
         self.program = dump["name"]
@@ -113,7 +114,7 @@ def from_dump(dump, values):
     }
 
 
-# ---- the stock compiler's JSON, without the parts that hintgen does not keep ----
+# ---- the Thrift compiler's JSON, without the parts that hintgen does not keep ----
 
 def json_field(field):
     return {"key": field["key"], "name": field["name"], "required": field["required"],
@@ -152,7 +153,7 @@ def from_json(document):
     }
 
 
-# ---- types, which the stock compiler writes in full only in XML ----
+# ---- types, which the Thrift compiler writes in full only in XML ----
 
 def xml_type(element, program):
     kind = element.get("type")

@@ -20,7 +20,7 @@ bool contains(const Words& words, std::string_view word) {
   return std::find(words.begin(), words.end(), word) != words.end();
 }
 
-// Replaces `members` by `name` if all of them are expected.
+// Replaces all `members` in `words` by `name`, if `words` has all of them.
 void fold(Words& words, std::initializer_list<std::string_view> members, std::string_view name) {
   for (const std::string_view member : members) {
     if (!contains(words, member)) return;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // hintgen/values.cc: checks whether the values of constants and the default values of fields fit
-// their types. hintgen refuses the values that the stock compiler refuses, and also numbers outside
-// of the range of their type.
+// their types. hintgen refuses the values that the Thrift compiler refuses, and also numbers
+// outside of the range of their type.
 #include "hintgen/values.h"
 
 #include <algorithm>
@@ -239,7 +239,7 @@ void ValueRules::check_base(const Type& type, const ConstValue& value, Use use) 
 }
 
 // Checks the value of a list, set or map. If the value is of the wrong kind, hintgen only warns,
-// because the stock compiler accepts any value there.
+// because the Thrift compiler accepts any value there.
 void ValueRules::check_items(const Type& type, const ConstValue& value, Use use) const {
   const bool is_map = type.kind == TypeKind::kMap;
   if (value.kind == Kind::kName) {

@@ -23,8 +23,8 @@ class ValueRules {
   bool check_defined_before(const Type& use, const Name& owner) const;
 
  private:
-  // The constant or field that has the value, and whether its type is a typedef. The stock compiler
-  // does not follow typedefs when it checks whether a value fits its type.
+  // The constant or field that has the value, and whether its type is a typedef. The Thrift
+  // compiler does not follow typedefs when it checks whether a value fits its type.
   struct Use {
     const Name& owner;
     bool behind_typedef;

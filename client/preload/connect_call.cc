@@ -48,8 +48,8 @@ int option(int fd, int name) {
   return real::getsockopt(fd, SOL_SOCKET, name, &value, &bytes) == 0 ? value : -1;
 }
 
-// Returns true if the socket is neither connected nor connecting. It can be so, because a program
-// can call connect(2) a second time to learn the result of the first call.
+// Returns true if the socket is neither connected nor connecting. Returns false when a program
+// calls connect(2) a second time, to learn the result of its first call.
 bool is_new(int fd) {
   tcp_info info{};
   socklen_t bytes = sizeof info;

@@ -18,7 +18,7 @@
 namespace hatrpc::preload {
 namespace {
 
-constexpr int kReplacedError = -1;  // means Connection::kReplaced where a function returns an errno
+constexpr int kReplacedError = -1;  // Connection::kReplaced, as an errno value
 // The death of the other process does not show in shared memory, only on the socket. Therefore a
 // side that only writes polls its socket after every kWritesUnheardMax writes.
 constexpr uint32_t kWritesUnheardMax = 16;
@@ -90,7 +90,8 @@ Connection::Connection(int socket, int memory_fd, ring::Memory memory, const Add
 
 Connection::~Connection() {
   descriptors::close_hidden(memory_fd_);
-  descriptors::kinds[channel_.fd()] = descriptors::Kind::kForeign;  // the channel closes the socket
+  // The destructor of channel_ closes the socket, so this descriptor must no longer be hidden.
+  descriptors::kinds[channel_.fd()] = descriptors::Kind::kForeign;
 }
 
 void Connection::forget_threads() {

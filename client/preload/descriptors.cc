@@ -14,7 +14,7 @@
 namespace hatrpc::preload::descriptors {
 namespace {
 
-constexpr int kHiddenFrom = 512;  // few programs have 512 descriptors, so they use lower numbers
+constexpr int kHiddenFrom = 512;  // programs rarely use numbers from 512 on
 
 // The table is allocated in pages, because most processes need only the first page.
 constexpr int kPage = 256;
@@ -88,7 +88,7 @@ void put(int fd, std::shared_ptr<Connection> connection) {
   const std::lock_guard lock(lock_of(fd));
   kinds[fd] = connection != nullptr ? Kind::kRing : Kind::kForeign;
   slot(fd).swap(connection);
-}  // releases the lock, and only then the old connection, because that closes descriptors
+}  // unlocks before it destroys the old connection, whose destructor closes descriptors
 
 void for_each_ring(void (*visit)(void* context, int fd, Connection&), void* context) {
   for (int fd = 0; fd < end.load(); ++fd) {

@@ -50,7 +50,7 @@ inline bool holds(int fd, const Connection* connection) { return ring(fd).get() 
 // Returns false in the child of a vfork(), which uses the table of its parent.
 bool is_own_table();
 // Records that `fd` is a descriptor of `connection`, or of no connection if `connection` is null.
-// Releases the previous connection of `fd`, if there was one.
+// Releases the connection that `fd` had before, if any.
 void put(int fd, std::shared_ptr<Connection> connection);
 inline void drop(int fd) {
   if (is_ring(fd) && is_own_table()) put(fd, nullptr);

@@ -117,7 +117,7 @@ void Inheritance::add(int fd, Connection& connection) {
       std::snprintf(end_, static_cast<size_t>(text_ + sizeof text_ - end_), "%s%lu/%d/%u/%u/%s",
                     count_ == 0 ? "" : ",", static_cast<unsigned long>(inode), memory,
                     connection.doorbells().asked.load(), connection.doorbells().due.load(), peer);
-  connection.share();  // needed here, because a vfork does not run the handlers of a fork
+  connection.share();  // vfork() does not run the fork handler that calls this
   memories_[count_++] = memory;
   last_ = inode;
 }

@@ -8,7 +8,8 @@
 //
 //   INODE/MEMORY/ASKED/DUE/PEER,…
 //
-//   INODE        the inode of the socket, because the socket's descriptor number can change
+//   INODE        the inode of the socket, which identifies the socket even if its descriptor number
+//                changes
 //   MEMORY       the descriptor of the ring's memory
 //   ASKED, DUE   the values of Doorbells::Counts
 //   PEER         the address to which the program connected

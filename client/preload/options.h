@@ -19,11 +19,12 @@ class Options {
   // Returns true if `level` is the level of TCP, IPv4 or IPv6 options.
   static bool is_one(int level);
 
-  // Stores an option, as setsockopt(2) does.
+  // Stores the value of an option. Parameters and result are those of setsockopt(2).
   int set(int level, int name, const void* value, socklen_t bytes);
-  // Returns an option, as getsockopt(2) does.
+  // Copies the value of an option to `value`. Parameters and result are those of getsockopt(2).
   int get(int level, int name, void* value, socklen_t* bytes);
-  // Copies the options that matter to programs from the TCP socket that the ring replaces.
+  // Copies from `tcp_socket`, which the ring replaces, the options that programs commonly set, such
+  // as TCP_NODELAY.
   void take_from(int tcp_socket);
   // Creates the mutex anew in a forked child, where the thread that held the mutex does not exist.
   void forget_threads();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// client/preload/poll_calls.cc: poll, ppoll, select and pselect. Calls without rings go to the C
-// library.
+// client/preload/poll_calls.cc: poll, ppoll, select and pselect. A call with no ring among its
+// descriptors goes to the C library.
 #include <poll.h>
 #include <sys/select.h>
 

@@ -89,8 +89,8 @@ bool Poller::may_sleep() {
     const bool woken = (native_[i].revents & POLLIN) != 0;
     if (!rings_[i]->may_sleep(fds_[i].events, woken)) return false;
     native_[i].events = (fds_[i].events & kIn) != 0 ? POLLIN | POLLRDHUP : POLLRDHUP;
-    // The poller takes naps instead of waiting for the doorbell for space, because a thread that
-    // waits for data may read that doorbell.
+    // The poller sleeps for short times ("naps") instead of waiting for the doorbell for space,
+    // because another thread, which waits for data, can read that doorbell.
     if ((fds_[i].events & kOut) != 0) naps_ = true;
   }
   return true;

@@ -14,7 +14,7 @@ namespace hatrpc::preload {
 
 // Returns true if at least one of the `count` descriptors in `fds` is a ring.
 bool has_rings(pollfd* fds, nfds_t count);
-// Behaves as ppoll(2).
+// Behaves as ppoll(2), and also reports the events of rings.
 int poll_rings(pollfd* fds, nfds_t count, const timespec* timeout, const sigset_t* mask);
 
 }  // namespace hatrpc::preload

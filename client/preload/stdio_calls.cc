@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// client/preload/stdio_calls.cc: fdopen, which makes the FILE of a ring call this library's read()
-// and write(). A FILE of the C library calls functions that a preloaded library cannot intercept.
+// client/preload/stdio_calls.cc: fdopen. If the descriptor is a ring, the returned FILE calls this
+// library's read() and write(); a FILE of the C library would call functions that a preloaded
+// library cannot intercept.
 #include <unistd.h>
 
 #include <cerrno>
@@ -35,6 +36,6 @@ using namespace hatrpc::preload;
 HAT_INTERCEPTED FILE* fdopen(int fd, const char* mode) noexcept {
   if (!descriptors::is_ring(fd)) return real::fdopen(fd, mode);
   FILE* file = fopencookie(reinterpret_cast<void*>(intptr_t{fd}), mode, kByOurCalls);
-  if (file != nullptr) file->_fileno = fd;  // for fileno(3)
+  if (file != nullptr) file->_fileno = fd;  // fileno(3) returns this member
   return file;
 }

@@ -99,7 +99,7 @@ void Channel::resync_reads() {
 void Channel::resync_writes() {
   written_ = mine().written.load(std::memory_order_relaxed);
   ended_ = mine().ended.load(std::memory_order_relaxed) != 0;
-  their_consumed_ = written_ - memory_->ring_bytes();  // so that writable() loads the counter
+  their_consumed_ = written_ - memory_->ring_bytes();  // makes writable() load the counter
 }
 
 void Channel::stay_awake(uint32_t what) {

@@ -55,7 +55,8 @@ class Channel {
     release(bytes);
   }
   // Removes the first `bytes` bytes from readable(), but keeps them from being overwritten until
-  // release(). For a caller that still uses the bytes; consume() is pass() and release().
+  // release(). For a caller that still uses the bytes after pass(). consume() calls pass() and
+  // release() at once.
   void pass(size_t bytes) {
     read_ += bytes;
     assert(read_ - consumed_ <= memory_->ring_bytes());
@@ -92,17 +93,19 @@ class Channel {
   // Returns the number of doorbells read.
   size_t hear(size_t doorbells_max = 64);
 
-  // --- For a caller that does not wait on fd() itself, but lets its program wait on fd() ---
+  // --- For the preloaded library, whose program itself waits on fd() ---
   // Sets the bits `what` in `waits`. Returns the bits that were not set before.
   uint32_t arm(uint32_t what);
   // Returns the bits of `waits` that are still set.
   uint32_t armed() const { return mine().waits.load(std::memory_order_relaxed); }
-  // Records that the other side is gone. For a caller that has seen the end of the socket itself.
+  // Makes gone() return true. For a caller that has itself read the end of the socket.
   void lose() { gone_ = true; }
-  // Loads this side's own counter for reading from shared memory. Needed if another process has
+  // Loads from shared memory how many bytes this side has consumed. Needed if another process has
   // used the same side of the channel, after a fork or an exec.
   void resync_reads();
-  // Loads this side's own counter and end for writing from shared memory, for the same reason.
+  // Loads from shared memory how many bytes this side has written, and whether its writes have
+  // ended. Needed if another process has used the same side of the channel, after a fork or an
+  // exec.
   void resync_writes();
   // Replaces the socket by another descriptor of the same connection, and takes ownership of it.
   void use(int socket) { socket_ = socket; }

@@ -39,7 +39,8 @@ int Handshake::receive() {
     iovec part{reinterpret_cast<char*>(&theirs_) + received_, greeting_bytes_ - received_};
     alignas(cmsghdr) char control[CMSG_SPACE(kDescriptorsMax * sizeof(int))];
     msghdr message{.msg_iov = &part, .msg_iovlen = 1};
-    if (side_ == Side::kConnector) {  // an acceptor receives no descriptors: close(2) could block
+    // An acceptor receives no descriptors, because close(2) of a peer's descriptor could block.
+    if (side_ == Side::kConnector) {
       message.msg_control = control;
       message.msg_controllen = sizeof control;
     }

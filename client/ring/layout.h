@@ -80,7 +80,8 @@ static_assert(sizeof(Control) <= kControlBytes);
 // the descriptor of the shared memory (SCM_RIGHTS). Every later byte on the socket is a doorbell.
 struct Greeting {
   char magic[8];
-  uint32_t version;     // from the connector: its highest version; from the acceptor: the used one
+  // From the connector: its highest version; from the acceptor: the one it uses.
+  uint32_t version;
   uint32_t refusal;     // from the acceptor: a Refusal; after a refusal it closes the socket
   uint64_t ring_bytes;  // from the connector: requested size, or 0; from the acceptor: actual size
   uint64_t reserved;    // 0

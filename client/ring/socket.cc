@@ -114,8 +114,9 @@ int Socket::sleep(uint32_t what, int timeout_ms, int interrupter) {
   ++sleepers_;
   const int error = wait_for(channel_.fd(), POLLIN, interrupter, timeout_ms);
   channel_.stay_awake(what);
-  // The reader and the writer can sleep at the same time. The last one to wake reads the doorbells,
-  // because a doorbell for the other thread must stay in the socket while that thread sleeps.
+  // The reader and the writer can sleep at the same time. The thread that wakes last reads the
+  // doorbells, because a doorbell must stay in the socket while the thread that the doorbell must
+  // wake still sleeps.
   if (--sleepers_ == 0 && error == 0) channel_.hear();
   return error;
 }

@@ -27,7 +27,7 @@ inline constexpr int kForever = -1;  // no time-out; other values of `timeout_ms
 class Socket {
  public:
   // Connects to the unix socket that listens at `path`, and performs the handshake. Returns 0 or an
-  // errno value, also one of connect(2) such as ECONNREFUSED.
+  // errno value; the value can come from connect(2), such as ECONNREFUSED.
   static int connect(const char* path, int timeout_ms, std::unique_ptr<Socket>& socket);
   // Performs the handshake on `fd`, an accepted or connected socket. Returns 0 or an errno value.
   // Takes ownership of `fd`, even on failure.
@@ -41,8 +41,8 @@ class Socket {
   // Waits until read() would return bytes, the end or an error. Returns 0 or an errno value.
   int wait_readable(int timeout_ms, int interrupter = -1);
   size_t readable_bytes() { return channel_.readable().size(); }
-  // Writes at least one of the bytes. Returns the number of bytes written, or a negative errno
-  // value.
+  // Writes as many of the `bytes` bytes as the ring has space for; waits up to `timeout_ms` for
+  // space if the ring is full. Returns the number of bytes written, or a negative errno value.
   ssize_t write(const void* from, size_t bytes, int timeout_ms);
   // Writes all bytes; `timeout_ms` limits each wait for space. Returns 0 or an errno value.
   int write_all(const void* from, size_t bytes, int timeout_ms);

@@ -43,7 +43,7 @@ class SpinPolicy {
   static constexpr Duration kSleepsMax = std::chrono::seconds(1);
   static constexpr uint32_t kGoodYields = 100;
 
-  // Allows polling until `when`. A call with an earlier time than that of a previous call has no
+  // Allows polling until `when`. A call whose `when` is earlier than that of a previous call has no
   // effect.
   void stay_awake_until(TimePoint when) { awake_until_ = std::max(awake_until_, when); }
   bool polls_again(TimePoint now) const { return now < awake_until_ && now >= sleeps_until_; }

@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// engine/legs/bitmap.cc: HiPower: S WRITEs messages into R's slots and marks them in a bitmap of
-// its own, which R READs. One confirmation covers many messages, and R gets no completion for any.
+// engine/legs/bitmap.cc: the leg of the protocol HiPower. The sender S WRITEs messages into slots
+// of the receiver R, and marks them in a bitmap in S's memory, which R READs. R gets no completions
+// for messages, and confirms many messages at once.
 //
 //   S ── WRITE (envelope, payload, checksum) ──▶ R's window      any number of them
 //   S: flips the slots' bits in its bitmap
 //   S ── SEND (look) ──▶ R                only if R sleeps: once per batch
-//   S ◀══ READ (S's bitmap) ══ R          R takes the message of every slot whose bit has flipped
+//   S ◀══ READ (S's bitmap) ══ R          R takes each message whose slot's bit has flipped
 //   S ══ READ (R's bitmap) ══▶ R          when fewer than recycle_percent of the slots are free; R
 //                                         flips a slot's bit when it has delivered its message
 //   S ◀── SEND (asleep) ── R              after empty_polls_max READs that found nothing
 //
-// A bit is 1 for messages of the even rounds through the slots, and 0 for those of the odd rounds.
-// The bitmap only says which slots to check: R takes a message only if its number and its checksum
-// agree. If S waits for slots and its READs find none free, S asks R for a report (kTell), and R
+// A bit is 1 for messages of even rounds through the slots, and 0 for messages of odd rounds. The
+// bitmap only shows which slots R must check: R takes a message only if its number and checksum are
+// correct. If S waits for slots and its READs find none free, S asks R for a report (kTell), and R
 // answers with kCredit.
 //
 // Source   HiPower (NPC'19) 3: bitmap0 and bitmap1 of both sides, batched confirmation, recycling
@@ -31,8 +32,8 @@
 namespace hat::engine {
 namespace {
 
-constexpr uint64_t kReadNew = 0;    // cookie: R's READ of S's bitmap
-constexpr uint64_t kReadTaken = 1;  // cookie: S's READ of R's bitmap
+constexpr uint64_t kReadNew = 0;    // the cookie of R's READ of S's bitmap
+constexpr uint64_t kReadTaken = 1;  // the cookie of S's READ of R's bitmap
 
 class Bitmap final : public LegHandler {
  public:
@@ -62,14 +63,15 @@ class Bitmap final : public LegHandler {
   bool take(uint64_t sequence);
   void recycle();
 
-  // S
+  // The state of the sender S.
   bool reader_sleeps_ = true;
   bool has_new_ = false;
   bool reads_taken_ = false;  // a READ of R's bitmap is outstanding
   uint64_t read_at_ = 0;      // how many messages had been sent when S last READ R's bitmap
   uint32_t found_none_free_ = 0;
-  uint64_t asked_at_ = UINT64_MAX;  // S asked R to report this message: no READs until R does
-  // R
+  // S READs no bitmap while acked() has this value: S has asked R for a report.
+  uint64_t asked_at_ = UINT64_MAX;
+  // The state of the receiver R.
   bool awake_ = false;
   bool reads_new_ = false;
   uint32_t found_nothing_ = 0;
@@ -79,13 +81,13 @@ void Bitmap::set(const Buffer& bitmap, const LaneShape& shape, uint64_t sequence
   const uint64_t slot = sequence & (shape.slots - 1);
   std::atomic_ref<Word> word(reinterpret_cast<Word*>(bitmap.bytes().data())[slot / 64]);
   const Word bit = Word{1} << (slot % 64);
-  // Only this thread writes the word.
+  // No atomic read-modify-write operation is needed, because only this thread writes the word.
   const Word before = word.load(std::memory_order_relaxed);
   word.store(in_round(shape, sequence) ? before | bit : before & ~bit, std::memory_order_release);
 }
 
-// Returns true if the bit of the message's slot is that of the message's round. `bitmap` is a copy
-// that a READ fetched.
+// Returns true if the bit of the message's slot has the value for the message's round. `bitmap` is
+// the local copy of the other side's bitmap.
 bool Bitmap::get(std::span<const std::byte> bitmap, const LaneShape& shape, uint64_t sequence) {
   const uint64_t slot = sequence & (shape.slots - 1);
   const auto* read = reinterpret_cast<const Word*>(bitmap.data());
@@ -99,7 +101,7 @@ void Bitmap::read(const RemoteBuffer& bitmap, const LaneShape& shape, std::span<
                       {bitmap.address, bytes, bitmap.rkey});
 }
 
-// --- S ---
+// --- The sender S ---
 
 void Bitmap::start(Outgoing& message) {
   sender_.post_message(message, Opcode::kWrite, sender_.other_slot(message.sequence));
@@ -136,14 +138,15 @@ void Bitmap::recycle() {
   lane_.send_control(ControlKind::kTell, Leg::kSend, sender_.acked());
 }
 
-// --- R ---
+// --- The receiver R ---
 
 void Bitmap::take_new() {
   const LaneShape& shape = receiver_.shape();
   const auto* words_read = reinterpret_cast<const Word*>(lane_.scratch_in().data());
   bool found = false;
   const uint64_t first = receiver_.next();
-  // Each iteration handles a run of slots that are in one word and one round.
+  // Each iteration handles successive slots whose bits are in one word and whose messages are in
+  // one round.
   for (uint64_t run = first; run != first + shape.slots;) {
     const uint64_t slot = run & (shape.slots - 1);
     const uint64_t count =
@@ -166,8 +169,8 @@ void Bitmap::take_new() {
   }
 }
 
-// Takes a message out of its slot. Returns false if the message is not there yet, or if the slot
-// holds a message of another round.
+// Delivers the message in the slot of message `sequence`. Returns false if this message has not
+// arrived completely, or if the slot contains a message of another round.
 bool Bitmap::take(uint64_t sequence) {
   const std::byte* slot = receiver_.landing(sequence, stride(receiver_.shape())).data;
   Envelope envelope;
@@ -183,7 +186,7 @@ void Bitmap::on_delivered(uint64_t sequence) {
   set(receiver_.extra(), receiver_.shape(), sequence);
 }
 
-// --- Both ---
+// --- Both sides ---
 
 void Bitmap::on_control(const Envelope& control, std::span<const std::byte> body) {
   switch (control.kind) {
@@ -194,7 +197,8 @@ void Bitmap::on_control(const Envelope& control, std::span<const std::byte> body
       return;
     case ControlKind::kAsleep:
       reader_sleeps_ = true;
-      has_new_ = sender_.acked() != sender_.sent();  // R may have READ the bitmap too early
+      // R can have READ the bitmap before S set the last bits.
+      has_new_ = sender_.acked() != sender_.sent();
       return;
     default:
       return LegHandler::on_control(control, body);
@@ -219,7 +223,7 @@ bool Bitmap::poll() {
     read_at_ = sender_.sent();
     read(lane_.other().receiver_extra, sender_.shape(), lane_.scratch_out(), kReadTaken);
   }
-  return false;  // on_completion() handles what the READs find
+  return false;  // on_completion() handles the results of the READs
 }
 
 void Bitmap::on_completion(uint64_t cookie) {

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// engine/legs/chained_write_send.cc: like write_send, but posts both requests at once.
+// engine/legs/chained_write_send.cc: the sender S WRITEs a message into its slot of the receiver
+// R's window, and sends a notice. S posts the WRITE and the SEND in one call (write_send posts them
+// in two calls).
 //
 //   S ══ WRITE (envelope, payload), SEND (notice) ══▶ R        one post, one completion at R
 //

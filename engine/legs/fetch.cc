@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// engine/legs/fetch.cc: S leaves a reply in its own slot, and R, which waits for the reply, READs
-// it from there.
+// engine/legs/fetch.cc: the fetch legs. The sender S leaves a reply in a slot of its own memory.
+// The receiver R, which waits for the reply, READs the reply from that slot.
 //
 //   S: envelope, payload and checksum into slot n          S posts no request
 //   R: READ ──▶ S's memory, again and again while a reply is due:
@@ -8,18 +8,20 @@
 //                  reply had more than 4 KiB; READ the rest if the reply is longer
 //        fetch 1   READ index entry n: the reply's length; READ the slot
 //        fetch 2   READ bucket n: the entry's index; READ the entry: the length; READ the slot
-//   R ── SEND (push) ──▶ S      after empty_polls_max READs in vain: S pushes the replies: by
-//                               `send` if the payload fits, else by `read_rndv` from the slot
+//   R ── SEND (push) ──▶ S      after empty_polls_max READs that found no reply: S then sends the
+//                               replies by the leg `send` if they fit, or else by `read_rndv`
 //
-// No completion shows R that a reply is there, so R takes a reply only if its number and its
-// checksum agree. After some replies have been pushed, R READs again. The next envelope that R
-// sends announces the change to S: its field fetch_epoch is odd while R READs.
+// R gets no completion when a reply is ready, so R takes a reply only if its number and checksum
+// are correct. After S has pushed some replies, R READs again. R's next envelope announces this to
+// S: the field fetch_epoch of R's envelopes is odd while R READs.
 //
-// Bounds   FetchOptions; READs for as many replies as are due, at most `depth` at once.
+// Bounds   FetchOptions. R READs as many replies as are due, and at most `depth` replies at the
+//          same time.
 // Source   HatRPC (SC'21) 3.1, RFP, FaRM, Pilaf; the switch to pushing is RFP's (EuroSys'17).
-//          Differs: RFP switches by the server's processing time, this code by READs in vain. It
-//          tries READs again after a number of delivered messages, which doubles each time the
-//          READs were in vain (up to kInVainMax times the first number).
+//          Differs: RFP stops READing if the server's processing time is long, this code after a
+//          number of READs in vain (which find no reply). This code READs again after a number of
+//          delivered messages, which doubles each time that READs were in vain (up to kInVainMax
+//          times the first number).
 #include <algorithm>
 #include <atomic>
 #include <cstring>
@@ -34,8 +36,8 @@
 namespace hat::engine {
 namespace {
 
-// An entry or a bucket of S's table. The value of a bucket is 1 + the index of an entry. The value
-// of an entry is the length of the message, envelope and payload.
+// An entry or a bucket of the sender's table. The value of a bucket is 1 + the index of an entry.
+// The value of an entry is the length of envelope and payload of message `sequence`.
 struct Index {
   uint32_t sequence = 0;
   uint32_t value = 0;
@@ -43,7 +45,7 @@ struct Index {
 static_assert(sizeof(Index) == 8);
 
 constexpr uint32_t kGuessBytesMax = 4096;
-constexpr uint32_t kInVainMax = 64;  // largest factor of the wait before READs are tried again
+constexpr uint32_t kInVainMax = 64;  // the largest factor of FetchOptions::pushes_until_again
 
 class Fetch final : public LegHandler {
  public:
@@ -62,10 +64,10 @@ class Fetch final : public LegHandler {
   bool poll() override;
 
  private:
-  // The READs of one message, of which one at a time is outstanding.
+  // The READs of one message. At most one of these READs is outstanding.
   struct Read {
     uint64_t sequence = 0;
-    uint32_t level = 0;  // metadata READs that remain, including the outstanding one
+    uint32_t level = 0;  // how many metadata READs are not complete
     uint32_t bytes = 0;  // bytes of the message that R has requested so far
   };
 
@@ -83,9 +85,9 @@ class Fetch final : public LegHandler {
   std::byte* scratch(uint64_t sequence) const;
 
   const uint32_t levels_;
-  Fifo<uint64_t> to_push_;  // S
+  Fifo<uint64_t> to_push_;  // the sender's messages to push
 
-  // R
+  // The state of the receiver R.
   bool fetching_ = true;
   std::vector<Read> reads_;
   uint32_t last_bytes_;
@@ -96,10 +98,10 @@ class Fetch final : public LegHandler {
   uint64_t again_at_ = 0;
 };
 
-// --- S ---
+// --- The sender S ---
 
-// Only fills the table, since R READs the message: if R did not READ now, SendSide::leg_for() would
-// have chosen another leg.
+// Only fills the table: the receiver READs the message by itself. If the receiver did not READ now,
+// SendSide::leg_for() would have chosen another leg.
 void Fetch::start(Outgoing& message) {
   const uint64_t slots = sender_.shape().slots;
   const uint64_t slot = message.sequence & (slots - 1);
@@ -117,15 +119,16 @@ void Fetch::start(Outgoing& message) {
 
 void Fetch::push(Outgoing& message) {
   message.leg = message.payload.bytes <= kEagerBytesMax ? Leg::kSend : Leg::kReadRndv;
-  message.envelope->leg = message.leg;  // if R still READs the slot, it now waits for the push
+  // A READ of the slot that comes later finds that the reply is pushed.
+  message.envelope->leg = message.leg;
   lane_.handler(message.leg).start(message);
 }
 
 void Fetch::push_some() {
-  if (sender_.fetch_epoch_there() % 2 == 1) to_push_.clear();  // R READs again, and finds them
+  if (sender_.fetch_epoch_there() % 2 == 1) to_push_.clear();  // R READs again: no need to push
   while (!to_push_.empty() && lane_.space() != 0) {
     Outgoing& message = sender_.outgoing(to_push_.front());
-    // The receiver may have READ the message meanwhile, and another message may have its slot now.
+    // The receiver can have READ the message meanwhile, and another message can have the slot now.
     const bool waits = message.sequence == to_push_.front() && message.sequence >= sender_.acked();
     to_push_.pop_front();
     if (waits && message.leg == leg_) push(message);
@@ -134,7 +137,8 @@ void Fetch::push_some() {
 
 void Fetch::on_control(const Envelope& control, std::span<const std::byte> body) {
   if (control.kind != ControlKind::kPush) return LegHandler::on_control(control, body);
-  // R names the first message that it lacks. If that one is not in flight, R lacks none.
+  // kPush names the first message that R lacks. If this message is not in flight, R lacks no
+  // message.
   const auto from = sender_.sent_sequence(control.sequence);
   to_push_.clear();
   if (!from) return;
@@ -144,7 +148,7 @@ void Fetch::on_control(const Envelope& control, std::span<const std::byte> body)
   push_some();
 }
 
-// --- R ---
+// --- The receiver R ---
 
 bool Fetch::wants_poll() const {
   if (!to_push_.empty()) return true;
@@ -161,7 +165,7 @@ bool Fetch::poll() {
     receiver_.set_fetch_epoch(++epoch_);
   }
   if (fetching_) begin_reads();
-  return false;  // on_completion() handles what the READs find
+  return false;  // on_completion() handles the results of the READs
 }
 
 void Fetch::begin_reads() {
@@ -270,8 +274,8 @@ void Fetch::ask_for_pushes() {
   found_since_switch_ = false;
   fetching_ = false;
   again_at_ = receiver_.next() + uint64_t{pushes} * switches_in_vain_;
-  // S pushes all messages from `from` on. R forgets those that it has READ out of order, since they
-  // arrive again.
+  // S pushes all messages from number `from` on. R forgets the messages that it has READ out of
+  // order, because S pushes these again.
   const uint64_t from = receiver_.next();
   for (uint64_t sequence = from + 1; sequence != from + receiver_.shape().slots; ++sequence) {
     Arrival& arrival = receiver_.arrival(sequence);

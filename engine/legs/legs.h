@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// engine/legs/legs.h: the functions that create the leg handlers; engine/legs/leg_table.cc has one
-// row for each leg.
+// engine/legs/legs.h: declares the functions that create leg handlers. The table in
+// engine/legs/leg_table.cc has one row for each leg, with its function.
 #pragma once
 
 #include "engine/rdma/leg_handler.h"

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// engine/legs/read_rndv.cc: rendezvous by READ.
+// engine/legs/read_rndv.cc: rendezvous by READ: the receiver R READs a message from the memory of
+// the sender S.
 //
-//   S ── SEND (announce: n bytes at address, rkey) ──▶ R      R takes a buffer of its arena
+//   S ── SEND (announce: n bytes at address, rkey) ──▶ R      R takes a buffer from its arena
 //   S ◀═════════════ READ … READ ═════════════════════ R      in chunks
 //   S ◀───────────── SEND (done) ───────────────────── R      S frees its buffer
 //
@@ -29,7 +30,7 @@ class ReadRndv final : public Rendezvous {
       return announced(control, *remote);
     }
     if (control.kind != ControlKind::kDone) return LegHandler::on_control(control, body);
-    // If R has already delivered the message, its buffer is free by now.
+    // If R has already acknowledged the message, this side has already freed the message's buffer.
     const auto sequence = sender_.sent_sequence(control.sequence);
     if (!sequence) return;
     if (sender_.outgoing(*sequence).leg != leg_)

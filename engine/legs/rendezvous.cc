@@ -13,13 +13,13 @@ Rendezvous::Rendezvous(RdmaLane& lane, Leg leg) : LegHandler(lane, leg) {
   moving_.reserve(kRendezvousMax);
 }
 
-// --- R: buffers ---
+// --- The receiver: buffers ---
 
 void Rendezvous::announced(const Envelope& control, const RemoteBuffer& there) {
   const auto sequence = receiver_.coming_sequence(control.sequence, 32);
   const uint32_t bytes = control.frame.payload_bytes;
-  // If S pushes messages that it had left in its slots for this side to fetch, it may announce as
-  // many as there are slots.
+  // With a fetch leg, the sender leaves messages in its slots and can later announce all of them at
+  // once.
   const uint32_t at_once =
       row(receiver_.shape().leg).replies ? receiver_.shape().slots : kRendezvousMax;
   const bool good = sequence && receiver_.receives_by(leg_) && bytes != 0 &&
@@ -84,7 +84,8 @@ void Rendezvous::post_chunks() {
   }
 }
 
-// Chunks complete in the order of posting, so this one belongs to the first transfer.
+// Chunks complete in the order in which they were posted, so the completed chunk belongs to the
+// first transfer.
 void Rendezvous::on_completion(uint64_t) {
   --out_;
   Transfer& first = moving_.front();

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// engine/legs/rendezvous.h: the common part of both rendezvous legs. The receiver R finds a buffer
-// for a message that the sender S has announced, and one of the two sides moves the bytes in chunks.
+// engine/legs/rendezvous.h: the common part of both rendezvous legs. The receiver takes a buffer
+// for a message that the sender has announced. Then one of the two sides moves the message in
+// chunks, with several chunks outstanding.
 //
-// Bounds   kRendezvousMax messages per lane and direction; at most RendezvousOptions::depth chunks
-//          are outstanding. Announcements for which R has no buffer wait, in order.
+// Bounds   at most kRendezvousMax messages per lane and direction; at most RendezvousOptions::depth
+//          outstanding chunks of `chunk_bytes` bytes. If the receiver has no free buffer,
+//          announcements wait in the order of their messages.
 #pragma once
 
 #include <vector>
@@ -35,7 +37,8 @@ class Rendezvous : public LegHandler {
     uint32_t posted = 0;
     uint32_t moved = 0;
   };
-  // A message that S has announced; `buffer` is empty until R has found one.
+  // A message that the other side has announced to this side. `buffer` is empty until this side has
+  // found a buffer.
   struct Incoming {
     uint64_t sequence = 0;
     FrameHeader frame;
@@ -43,11 +46,14 @@ class Rendezvous : public LegHandler {
     Buffer buffer;
   };
 
-  // Takes an announcement of S, at R. `there` is empty if S is the side that moves the bytes.
+  // Handles an announcement; called at the receiver. `there` is the message's memory at the sender;
+  // it is empty if the sender moves the bytes.
   void announced(const Envelope& control, const RemoteBuffer& there);
-  // Starts or requests the transfer, at R, once a buffer was found.
+  // Starts the transfer (READ) or requests it (WRITE); called at the receiver, once it has found a
+  // buffer.
   virtual void on_buffer(const Incoming& incoming) = 0;
-  // Passes a message to the lane, at R, once all of its bytes are in its buffer.
+  // Passes message `sequence` to the lane; called at the receiver, once the whole message is in its
+  // buffer.
   void arrived(uint64_t sequence);
   Buffer* buffer_of(uint64_t sequence);
 
@@ -64,10 +70,11 @@ class Rendezvous : public LegHandler {
   Fifo<Incoming> announced_;
   std::vector<Incoming> incoming_;
   std::vector<Transfer> moving_;
-  uint32_t out_ = 0;  // outstanding chunks
+  uint32_t out_ = 0;  // the number of outstanding chunks
 };
 
-// Returns the remote buffer in the body of an announcement or an offer, if the body is one.
+// Returns the remote buffer that is the body of an announcement or an offer, or nullopt if the body
+// has another size.
 std::optional<RemoteBuffer> remote_buffer_in(std::span<const std::byte> body);
 
 }  // namespace hat::engine

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// engine/legs/write_imm.cc: a message as one WRITE_WITH_IMM into its slot of R's window.
+// engine/legs/write_imm.cc: the sender S moves a message by one WRITE_WITH_IMM into the message's
+// slot in the receiver R's window.
 //
 //   S ── WRITE_WITH_IMM (envelope, payload; imm: leg, number) ──▶ R    one request, one completion
 //
-// Source   HatRPC (SC'21) 3.1, Direct-WriteIMM. Differs: several slots; whatever R sends also says
-//          which slots are free (Envelope::delivered).
+// Source   HatRPC (SC'21) 3.1, Direct-WriteIMM. Differs: there are several slots; each envelope
+//          that R sends reports which slots are free (Envelope::delivered).
 #include "engine/legs/legs.h"
 #include "engine/rdma/rdma_lane.h"
 

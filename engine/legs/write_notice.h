@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// engine/legs/write_notice.h: a WRITE and the SEND that announces it: the part that write_send and
-// chained_write_send share, with all of R's part.
+// engine/legs/write_notice.h: the common part of the legs write_send and chained_write_send: the
+// sender WRITEs a message into the receiver's window, and sends a notice of the WRITE. This class
+// contains all of the receiver's code.
 #pragma once
 
 #include "engine/legs/legs.h"

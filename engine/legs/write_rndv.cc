@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// engine/legs/write_rndv.cc: rendezvous by WRITE.
+// engine/legs/write_rndv.cc: rendezvous by WRITE: the sender S WRITEs a message into a buffer that
+// the receiver R offers.
 //
-//   S ── SEND (announce: n bytes) ─────▶ R      R takes a buffer of its arena
+//   S ── SEND (announce: n bytes) ─────▶ R      R takes a buffer from its arena
 //   S ◀───── SEND (offer: address, rkey) ── R
-//   S ── WRITE … WRITE_WITH_IMM ───────▶ R      in chunks; the last shows that all have arrived
+//   S ── WRITE … WRITE_WITH_IMM ───────▶ R      in chunks; the last chunk completes at R
 //
 // Source   HatRPC (SC'21) 3.1, Write-RNDV; the chunks are from Mercury (Cluster'13), which
 //          pipelines bulk data in this way.
@@ -17,7 +18,7 @@ class WriteRndv final : public Rendezvous {
   using Rendezvous::Rendezvous;
 
   void start(Outgoing& message) override {
-    message.exposed = false;  // until R offers a buffer
+    message.exposed = false;  // the receiver has not offered a buffer yet
     lane_.send_control(ControlKind::kAnnounce, leg_, message.sequence, nullptr, &message.frame);
   }
 

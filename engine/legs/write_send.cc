@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// engine/legs/write_send.cc: a message as a WRITE into its slot of R's window, then a SEND that
-// announces it.
+// engine/legs/write_send.cc: the sender S WRITEs a message into the message's slot in the receiver
+// R's window, and then sends a notice (a SEND), which completes at R.
 //
 //   S ── WRITE (envelope, payload) ──▶ R's window
 //   S ── SEND (notice) ──────────────▶ R        two posts, one completion at R

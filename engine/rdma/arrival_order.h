@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// engine/rdma/arrival_order.h: the messages of one lane that arrived before an earlier one, and the
-// number of the next message to deliver.
+// engine/rdma/arrival_order.h: keeps the early messages of one lane, which have arrived before a
+// message with a lower number. Also keeps the number of the message to deliver next.
 //
-// Bounds   as many messages as there are slots: those from next() on.
-// Thread   its lane's.
+// Bounds   as many messages as the lane has slots: the messages from next() on.
+// Thread   the thread of the lane.
 // Always   next() <= highest_ <= next() + slots
 #pragma once
 
@@ -24,8 +24,8 @@ struct Arrival {
   bool here = false;
   Leg leg = Leg::kSend;
   FrameHeader frame;
-  Bytes payload;                    // in `receive`, in `buffer`, or in a slot of the window
-  std::optional<uint32_t> receive;  // a receive of the poller
+  Bytes payload;                    // in `receive`, in `buffer`, or in the lane's window
+  std::optional<uint32_t> receive;  // the number of a receive of the poller
   Buffer buffer;
 };
 
@@ -45,7 +45,7 @@ class ArrivalOrder {
   bool is_coming(uint64_t sequence) const {
     return sequence >= next_ && sequence < next_ + arrivals_.size() && !at(sequence).here;
   }
-  // Returns true if a message has arrived before an earlier one.
+  // Returns true if an arrived message waits for a message with a lower number.
   bool has_gap() const { return highest_ > next_; }
 
   // Keeps a message that is_coming().

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// engine/rdma/hostile_lane_test.cc: tests a lane whose other side writes less than it announces, or
-// keeps accessing memory after the lane has ended.
+// engine/rdma/hostile_lane_test.cc: tests a lane with a hostile peer: a peer that writes less than
+// it announces, or that accesses memory after the lane has ended.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -59,13 +59,14 @@ struct RawPeer {
   size_t received = 0;
 };
 
-// Returns an offer that names all of the peer's memory for each kind of memory that a lane has.
+// Returns an offer in which each remote buffer is the whole memory of the peer.
 LaneOffer offer_of(const RawPeer& side, const QueuePairAddress& address) {
   const RemoteBuffer all{side.region->address(), RawPeer::kMemoryBytes, side.region->rkey()};
   return {address, all, all, all, all, kMessageBytesMax};
 }
 
-// The peer announces a message of kMessageBytes, WRITEs 16 bytes of it and reports it as written.
+// Makes the peer announce a message of kMessageBytes, WRITE only 16 bytes of the message, and
+// complete the message.
 void announce_and_write_16(LaneSide& lanes, RawPeer& peer) {
   const auto iterate = [&](auto what) {
     for (int i = 0; i < 100 && !what(); ++i) {

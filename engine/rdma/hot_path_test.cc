@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// engine/rdma/hot_path_test.cc: tests with every protocol that in steady state the path of a
-// message allocates nothing and takes no lock, and that in busy mode it makes no system call.
+// engine/rdma/hot_path_test.cc: tests for every protocol that in steady state the code on the path
+// of a message allocates no memory and takes no lock, and in busy mode makes no system call.
 //
 // This program counts all of its allocations and locks. A system call ends the process that makes
 // it: seccomp's strict mode allows only read, write and exit.
@@ -54,8 +54,9 @@ class HotPath : public testing::TestWithParam<size_t> {
       }
     }
   }
-  // Makes `count` calls, with `at_once` of them in flight, and returns when all are answered. Does
-  // not handle fabric events: that takes system calls and is not part of a message's path.
+  // Makes `count` calls of `bytes` bytes, with at most `at_once` calls in flight, and returns when
+  // all calls are answered. Does not handle fabric events, which needs system calls and is not on
+  // the path of a message.
   void calls(uint64_t count, size_t bytes, uint64_t at_once) {
     uint64_t sent = client_.frame_count;
     const uint64_t end = sent + count;
@@ -92,8 +93,8 @@ TEST_P(HotPath, AllocatesNothingAndTakesNoLock) {
   EXPECT_EQ(std::pair(allocation_count() - allocated, locks - locked), std::pair(0ul, 0ul));
 }
 
-// The calls run in a child process that may only read, write and exit: any other system call ends
-// it.
+// The calls run in a child process. The kernel kills this process if it makes a system call other
+// than read, write and exit (seccomp).
 TEST_P(HotPath, MakesNoSystemCallWhileBusy) {
   all_sizes(300);
   const pid_t child = fork();
@@ -110,13 +111,15 @@ TEST_P(HotPath, MakesNoSystemCallWhileBusy) {
   EXPECT_EQ(WEXITSTATUS(status), 0);
 }
 
-// Returns a size that the compiler cannot know; otherwise it would omit the allocation.
+// Returns a size that the compiler cannot know, because otherwise the compiler would omit the
+// allocation.
 size_t payload_bytes() {
   volatile size_t bytes = 100;
   return bytes;
 }
 
-// Checks that the counters count, and that seccomp ends a process that makes a system call.
+// Checks that this program counts allocations and locks, and that seccomp kills a process that
+// makes a system call.
 TEST(HotPathCounters, SeeAllocationsLocksAndSystemCalls) {
   const uint64_t allocated = allocation_count();
   const uint64_t locked = locks;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// engine/rdma/lane_fuzz.cc: fuzzes a lane whose other side is hostile: a queue pair that sends any
-// bytes, and writes any bytes wherever it has access. In every case the lane delivers well-formed
-// messages or goes down with a reason, and gives all of its memory back.
+// engine/rdma/lane_fuzz.cc: fuzzes a lane whose other side is hostile: a queue pair that sends
+// arbitrary bytes, and writes arbitrary bytes to all memory that it can access. The lane must
+// deliver well-formed messages or go down with a reason, and must free all of its memory.
 #include <cstdlib>
 #include <cstring>
 
@@ -23,7 +23,7 @@ T must(Result<T> result) {
   return std::move(*result);
 }
 
-// The lane's owner: reads every payload and answers calls.
+// The owner of the lane: reads every byte of each payload, and answers calls.
 struct Owner final : LaneEvents {
   void on_frame(const FrameHeader& header, Bytes payload) override {
     if (payload.size() > kMessageBytesMax) std::abort();
@@ -63,7 +63,7 @@ class Hostile {
     const RemoteBuffer all{region_->address(), kHostileBytes, region_->rkey()};
     return {pair_->address(), all, all, all, all};
   }
-  // Returns an offer of remote buffers at any address and of any size.
+  // Returns an offer whose remote buffers have addresses and sizes that the input chooses.
   LaneOffer false_offer() {
     LaneOffer made = offer();
     for (RemoteBuffer* remote :
@@ -109,8 +109,8 @@ class Hostile {
   }
 
  private:
-  // Writes an envelope whose fields the input chooses, with a correct checksum; sometimes makes its
-  // length wrong afterwards, and sometimes adds a remote buffer.
+  // Writes an envelope with a correct checksum, whose fields the input chooses. Depending on the
+  // input, then makes the envelope's length wrong, and adds a remote buffer.
   void fill(size_t offset) {
     Envelope envelope{.sequence = input_.next(),
                       .delivered = input_.next(),

@@ -8,10 +8,12 @@
 namespace hat::engine {
 namespace {
 
-constexpr uint32_t kControlReceives = 8;  // other control messages in flight, such as credits
+// For control messages of other kinds in flight, such as credits.
+constexpr uint32_t kControlReceives = 8;
 
-// Returns the size of the block that a buddy allocator hands out for `bytes`. Blocks of such sizes,
-// taken in any order, fit into a part whose size is a power of two and at least their sum.
+// Returns the size of the block that the arena (a buddy allocator) hands out for `bytes` bytes.
+// Blocks of such sizes, in any order, fit into memory whose size is a power of two and at least
+// their sum.
 size_t block(size_t bytes) {
   return bytes == 0 ? 0 : std::bit_ceil(std::max(bytes, Arena::kGranuleBytes));
 }

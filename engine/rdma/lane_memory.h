@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// engine/rdma/lane_memory.h: how much memory lanes take from an arena: the amounts that RdmaLane
-// and Poller request, and their sum for a configuration, as operators see it.
+// engine/rdma/lane_memory.h: computes how much registered memory RDMA lanes take from an arena: the
+// amount for each purpose, as RdmaLane and Poller request it, and the sum for a configuration,
+// which is shown to operators.
 #pragma once
 
 #include "engine/memory/arena.h"
@@ -18,7 +19,7 @@ struct LanePiece {
 inline constexpr size_t kLanePieces = 6;
 std::array<LanePiece, kLanePieces> pieces_of(const RdmaLaneOptions& options);
 
-// Returns how many receives the other side of a lane may use before this side polls.
+// Returns how many receives the other side of a lane can use up before this side polls.
 uint32_t receives_of(const RdmaLaneOptions& options);
 
 struct LanePlan {
@@ -26,9 +27,9 @@ struct LanePlan {
   uint32_t lanes = 1;
 };
 
-// An arena with space for all planned lanes. Each lane has rendezvous buffers for as many messages
-// of `message_bytes` as it may have in flight. `need` lists the same amounts, and their sum,
-// for operators.
+// An arena with space for all planned lanes, and for kRendezvousMax rendezvous messages of
+// `message_bytes` bytes per lane and direction. `need` lists the amounts and their sum for
+// operators.
 struct ArenaPlan {
   ArenaOptions arena;
   MemoryNeed need;

@@ -9,8 +9,8 @@
 namespace hat::engine {
 namespace {
 
-// An arena of the planned size has space for all lanes and for the messages that they may have in
-// flight.
+// Tests that an arena of the planned size has space for all planned lanes and for all messages that
+// these lanes can have in flight.
 TEST(LaneMemory, TheSumIsEnough) {
   std::vector<LanePlan> plans;
   for (const Protocol& protocol : kProtocols) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// engine/rdma/lane_process_test.cc: tests with every protocol two processes with a lane between
-// them, one of which is killed at a random moment. The other one must know the fate of every call,
-// and get all of its memory and descriptors back.
+// engine/rdma/lane_process_test.cc: for every protocol, connects two processes by a lane, and kills
+// one process at a random moment. Tests that the surviving process knows the fate of every call,
+// and gets all of its memory and descriptors back.
 #include <gtest/gtest.h>
 #include <sched.h>
 #include <sys/mman.h>
@@ -23,10 +23,11 @@ namespace {
 using namespace std::chrono_literals;
 using Clock = std::chrono::steady_clock;
 
-constexpr int kMoments = 12;  // for each protocol and side: hundreds in all
+constexpr int kMoments = 12;  // kills per protocol and side: hundreds in all
 constexpr size_t kCallsMax = 4096;
 
-// Progress of the process that is killed; in shared memory, so that it survives that process.
+// The progress of the killed process. It is in shared memory, so that the surviving process can
+// read it.
 struct Seen {
   std::atomic<uint64_t> calls;  // how many calls the server had begun to serve
 };
@@ -47,8 +48,8 @@ void exchange_offers(int socket, LaneSide& side) {
   ASSERT_TRUE(side.lane->connect(other));
 }
 
-// If a process dies before it has connected its lane, the other one notices only by a time-out. The
-// time-out is short, but longer than a process waits for a core on a busy host.
+// If a process dies before it has connected its lane, the other process notices only by a time-out
+// (ack_timeout). The time-out must be longer than a process waits for a core on a busy host.
 RdmaLaneOptions client_options(const Protocol& protocol) {
   RdmaLaneOptions options = options_for(protocol, protocol);
   options.ack_timeout = 100ms;
@@ -66,7 +67,7 @@ size_t bytes_of_call(uint64_t number) {
   return kBytes[number % 4];
 }
 
-// Serves calls until this process or the caller is killed.
+// Serves calls until this process or the calling process is killed.
 void serve(int socket, const Protocol& protocol, Seen& seen) {
   LaneSide side(&open_loop_fabric);
   side.make_lane(server_options(protocol));
@@ -81,8 +82,8 @@ void serve(int socket, const Protocol& protocol, Seen& seen) {
   }
 }
 
-// Makes calls, several at a time, until this process or the server is killed, or kCallsMax calls
-// are sent. `numbers` gets the frame number of each call, for fate().
+// Makes calls, several at the same time, until this process or the serving process is killed, or
+// until kCallsMax calls are sent. Appends the frame number of each call to `numbers`, for fate().
 void call(LaneSide& side, std::vector<uint64_t>& numbers) {
   while (side.down.empty() && numbers.size() < kCallsMax) {
     while (numbers.size() < side.frame_count + 12 && numbers.size() < kCallsMax) {
@@ -203,7 +204,8 @@ TEST_P(LaneProcesses, WhoseClientIsKilledServesTheNextOne) {
     server.down.clear();
     server.make_lane(server_options(protocol()));
     exchange_offers(socket, server);
-    // Kills some clients before they have sent anything, and some between their calls.
+    // In even rounds the client can die before it has sent anything; in odd rounds it dies between
+    // calls.
     const uint64_t served = server.frame_count + random_() % 40;
     while (moment % 2 == 1 && server.frame_count <= served) server.iterate();
     const auto kill_at = Clock::now() + std::chrono::microseconds(random_() % 4000);
@@ -211,7 +213,7 @@ TEST_P(LaneProcesses, WhoseClientIsKilledServesTheNextOne) {
     kill_and_wait(client);
     while (server.down.empty()) {
       server.iterate();
-      server.lane->probe();  // the client may have died before it connected its lane
+      server.lane->probe();  // the client can have died before it connected its lane
       ASSERT_LT(Clock::now(), kill_at + 20s) << "it never noticed";
     }
     close(socket);

@@ -78,7 +78,8 @@ RdmaLaneOptions options_for(const Protocol& requests, const Protocol& responses)
   options.in = shape_of(responses, true);
   options.rendezvous.chunk_bytes = 64 * 1024;
   options.rnr_retries = 0;  // credits must ensure that a receive is always posted
-  // The lab's devices are emulated, on cores that other work uses too: a chunk may take long.
+  // The time-out is long, because the lab's devices are emulated on cores that other processes also
+  // use.
   options.ack_timeout = std::chrono::milliseconds(500);
   return options;
 }

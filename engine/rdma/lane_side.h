@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// engine/rdma/lane_side.h: for tests: one host with a fabric, an arena, a poller and a lane, which
-// answers calls and remembers the frames that arrived.
+// engine/rdma/lane_side.h: for tests: one side of an RDMA lane, with its fabric, arena and poller.
+// The side answers calls and keeps the frames that it receives.
 #pragma once
 
 #include <functional>
@@ -14,7 +14,7 @@ namespace hat::engine {
 
 inline constexpr ArenaOptions kTestArena{.bytes = {8 << 20, 8 << 20, 4 << 20}};
 
-// Returns bytes that depend on the message's number, on its size and on their offset in it.
+// Returns test data: `bytes` bytes whose values depend on `number`, on `bytes` and on their offset.
 std::vector<std::byte> pattern(uint64_t number, size_t bytes);
 
 struct Frame {
@@ -27,15 +27,16 @@ class LaneSide final : public LaneEvents {
   explicit LaneSide(OpenFabric open, const ArenaOptions& arena = kTestArena);
 
   void make_lane(const RdmaLaneOptions& options);
-  // Handles the fabric's events, polls and flushes. Returns what Poller::look() returned.
+  // Handles the fabric's events, polls and flushes. Returns the result of Poller::poll(), which is
+  // the number of events that it found.
   size_t iterate();
 
   uint64_t call(uint64_t number, size_t bytes, uint16_t replies = 1);
   void answer(uint64_t number, const std::vector<std::byte>& payload);
 
-  // Handles a call. If it is not set, the call's payload is sent back as the reply.
+  // Handles a received call. If `on_call` is not set, the side replies with the call's payload.
   std::function<void(const FrameHeader&, Bytes)> on_call;
-  bool keeps = true;  // whether `frames` gets each frame
+  bool keeps = true;  // true if `frames` must keep each received frame
   std::vector<Frame> frames;
   uint64_t frame_count = 0;
   int uncongested = 0;
@@ -54,7 +55,7 @@ class LaneSide final : public LaneEvents {
   void on_down(const std::string& reason) override { down.push_back(reason); }
 };
 
-// Returns the shape by which a side sends calls or, if `answers`, replies with this protocol.
+// Returns the shape with which `protocol` sends calls, or, if `answers` is true, replies.
 LaneShape shape_of(const Protocol& protocol, bool answers, uint32_t slot_bytes = 1024,
                    uint16_t slots = 16);
 

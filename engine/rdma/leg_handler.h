@@ -9,7 +9,7 @@
 // its row (engine/legs/leg_table.cc) and its operations (engine/plan/prediction.cc), and a protocol
 // that names it. The conformance suite then tests the protocol. docs/protocols.md says more.
 //
-// Thread   the lane's. No call may destroy the lane.
+// Thread   the thread of the lane. A function of a leg handler must not destroy the lane.
 // Errors   a leg handler calls RdmaLane::breaks() if the other side breaks the format.
 #pragma once
 
@@ -32,35 +32,39 @@ class LegHandler {
   LegHandler(const LegHandler&) = delete;
   LegHandler& operator=(const LegHandler&) = delete;
 
-  // Starts to move a message, at S. The message is in its slot, in a buffer of its own or in a
-  // borrowed range. Messages are started in their order.
+  // Starts to move a message; called at its sender S, in the order of the messages' numbers. The
+  // message is in its slot, in a buffer of its own or in a borrowed range.
   virtual void start(Outgoing& message) = 0;
-  // Handles a control message for this leg, at S or R. `body` is what follows the envelope.
+  // Handles a control message for this leg; called at the sender or the receiver. `body` has the
+  // bytes after the envelope `control`.
   virtual void on_control(const Envelope& control, std::span<const std::byte> body);
-  // Handles an immediate of this leg, at R. The other side wrote `bytes` bytes with it.
+  // Handles a WRITE_WITH_IMM of this leg; called at the receiver of message `sequence`, which the
+  // immediate names. `bytes` is the number of bytes that the WRITE has written.
   virtual void on_imm(uint64_t sequence, uint32_t bytes);
   // Handles the completion of a request that RdmaLane::post_signaled() posted with `cookie`.
   virtual void on_completion([[maybe_unused]] uint64_t cookie) {}
-  // Handles the delivery of message `sequence`, at R, whichever leg moved that message. The lane
-  // calls only the handler of its shape's leg.
+  // Handles the delivery of message `sequence`; called at the receiver. The lane calls this for
+  // every message, whichever leg moved the message, but only in the handler of its shape's leg.
   virtual void on_delivered([[maybe_unused]] uint64_t sequence) {}
   // Polls for messages that arrive without a completion, and retries work that lacked buffers or
-  // send entries, at S or R. Returns true if it found something. The poller calls it in every poll
-  // in which looks() returns true, and calls looks() only while may_poll() returns true.
+  // send entries. Returns true if it found something. The poller calls poll() only if may_poll()
+  // and wants_poll() return true.
   virtual bool poll() { return false; }
   virtual bool wants_poll() const { return false; }
   bool may_poll() const { return may_poll_; }
-  // Returns the number of the first message that is announced and has no buffer yet, at R.
+  // Returns the number of the first message that its sender has announced but that has no buffer at
+  // this side yet; UINT64_MAX if there is none.
   virtual uint64_t first_waiting() const { return UINT64_MAX; }
-  // Does what must be done before the chain is posted. Legs whose row says `late` implement it.
+  // Adds the requests that must be the last of a chain; called before the chain is posted. A leg
+  // that implements this sets `late` in its row of the leg table.
   virtual void before_post() {}
 
  protected:
   void set_may_poll(bool may);
 
   RdmaLane& lane_;
-  SendSide& sender_;       // the lane's, for S's part
-  ReceiveSide& receiver_;  // the lane's, for R's part
+  SendSide& sender_;       // the lane's sending side
+  ReceiveSide& receiver_;  // the lane's receiving side
   const Leg leg_;
 
  private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// engine/rdma/leg_pairs_test.cc: tests every leg for requests with every leg for replies, as two
-// hosts with different manifests may combine them.
+// engine/rdma/leg_pairs_test.cc: tests every leg for requests together with every leg for replies.
+// Hosts with different manifests can combine any two legs.
 #include <gtest/gtest.h>
 
 #include "engine/fabric/loop/loop_fabric.h"
@@ -33,7 +33,8 @@ TEST(LegPairs, EveryLegWorksWithEveryOther) {
   }
 }
 
-// A lane is not created for an invalid shape from the other side; the error says why.
+// Tests that RdmaLane::create() rejects an invalid shape of the other side, with an error that says
+// why.
 TEST(RdmaLane, RefusesShapesThatMakeNoSense) {
   struct Wrong {
     LaneShape shape;

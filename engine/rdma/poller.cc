@@ -144,7 +144,7 @@ size_t Poller::poll() {
     if (lane->poll()) ++found;
     touch(lane);
   }
-  // Before after_look() sends credits, which permit the other sides to send more.
+  // This must come before after_look(), whose credits permit the other sides to send more messages.
   if (to_post_.size() >= kPostBatch) post_receives();
   if (touched_.empty()) return found;
   for (RdmaLane* lane : touched_) lane->after_look();
@@ -153,7 +153,7 @@ size_t Poller::poll() {
 }
 
 bool Poller::prepare_to_sleep() {
-  if (poll() != 0) return false;  // look() may post READs, whose completions must wake the thread
+  if (poll() != 0) return false;  // poll() can post READs, whose completions must wake the thread
   bool any = false;
   for (const RdmaLane* lane : lanes_) any |= lane->wants_send_completions();
   completions_->arm(!any);

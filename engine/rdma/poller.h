@@ -2,13 +2,13 @@
 // engine/rdma/poller.h: the completion queue, the receives and the memory that the RDMA lanes of
 // one class share in one domain, and the poll function that drives all of these lanes.
 //
-// Lanes that must not slow each other down (HatRPC 4.1, optimization isolation) have pollers of
-// their own.
+// Lanes that must not slow each other down have separate pollers (HatRPC 4.1, "optimization
+// isolation").
 //
-// Bounds   PollerOptions; each new lane adds the receives that it needs, and they stay for later
-//          lanes.
+// Bounds   PollerOptions. Each new lane adds the receives that it needs; the receives stay when the
+//          lane ends, and later lanes use them.
 // Thread   one.
-// Errors   create() returns a sentence; a lane that fails calls its own events.
+// Errors   create() returns an Error; a lane that fails calls LaneEvents::on_down().
 #pragma once
 
 #include <array>
@@ -32,9 +32,9 @@ struct PollerOptions {
 
 class Poller {
  public:
-  static constexpr uint32_t kReceivesPerBlock = 63;  // a little less than 256 KiB
-  // Used receives are posted again in batches, so the poller has kSlack more receives than the
-  // other sides of its lanes may use.
+  static constexpr uint32_t kReceivesPerBlock = 63;  // a little less than 256 KiB of memory
+  // The poller posts used receives again in batches of kPostBatch. So that the other sides of its
+  // lanes never lack a posted receive, the poller has kSlack more receives than they can use.
   static constexpr uint32_t kPostBatch = 16;
   static constexpr uint32_t kCompletionsPerLook = 32;
   static constexpr uint32_t kSlack = kPostBatch + kCompletionsPerLook;
@@ -44,26 +44,28 @@ class Poller {
                                                 const PollerOptions& options = {});
   ~Poller();
 
-  // Takes completions, polls the legs whose messages arrive without a completion, and posts the
-  // requests that result. Returns how many events it found; 0 means that nothing has happened.
-  // Makes no system call.
+  // Handles completions, polls the legs whose messages arrive without a completion, and posts the
+  // requests that result. Returns the number of events that it found. Makes no system call.
   size_t poll();
 
   // Arms the completion queue, so that the next completion makes event_fd() readable, and polls
-  // once more. Call it before sleeping on event_fd(), and do not sleep if it returns false: then it
-  // found something. A leg that polls by READs is woken by the completions of its READs.
+  // once more. Returns false if a poll found something; the caller must then not sleep. Call this
+  // before sleeping on event_fd(). For a leg that polls by READs, the completion of a READ ends the
+  // sleep.
   bool prepare_to_sleep();
   void take_events() { completions_->take_events(); }
   int event_fd() const { return completions_->event_fd(); }
 
-  // Handles an event that is not a completion. Call it for each event of Fabric::next_event().
+  // Handles a fabric event, such as the failure of a queue pair. Call this for each event that
+  // Fabric::next_event() returns.
   void on_event(const FabricEvent& event);
 
-  // Returns how many receives hold messages: they are neither posted nor about to be.
+  // Returns how many receives hold messages: receives that are not posted and do not wait to be
+  // posted.
   size_t receives_in_use() const {
     return blocks_.size() * kReceivesPerBlock - posted_ - to_post_.size();
   }
-  bool empty() const { return lanes_.empty(); }  // has no lanes
+  bool empty() const { return lanes_.empty(); }  // true if the poller has no lanes
   bool settled() const { return retired_.empty(); }
   Fabric& fabric() { return fabric_; }
   Arena& arena() { return arena_; }
@@ -73,10 +75,11 @@ class Poller {
   ReceiveQueue& receive_queue() { return *receives_; }
   Result<void> add(RdmaLane& lane);
   void remove(RdmaLane& lane);
-  // Ends a lane, which calls its events no more. Keeps the lane and its memory until the other side
-  // no longer accesses that memory (QueuePair::settled()).
+  // Takes ownership of a lane and ends it: the lane calls its LaneEvents no more. Destroys the lane
+  // and frees its memory once the other side can no longer access that memory
+  // (QueuePair::settled()).
   void retire(std::unique_ptr<RdmaLane> lane);
-  void forget_settled();  // destroys the retired lanes that are settled
+  void forget_settled();  // destroys ended lanes whose memory the other side can no longer access
   void give_back(uint32_t receive) {
     DCHECK_NE(receives_in_use(), 0u) << "a receive was given back twice";
     to_post_.push_back(receive);
@@ -98,18 +101,19 @@ class Poller {
   const PollerOptions options_;
   std::unique_ptr<CompletionQueue> completions_;
   std::unique_ptr<ReceiveQueue> receives_;
-  std::vector<Buffer> blocks_;  // of kReceivesPerBlock receives each
+  std::vector<Buffer> blocks_;  // each has kReceivesPerBlock receives
   std::vector<uint32_t> to_post_;
   uint32_t receives_needed_ = 0;
   uint32_t posted_ = 0;
   uint32_t send_entries_ = 0;
   std::unordered_map<uint32_t, RdmaLane*> by_number_;
   std::vector<RdmaLane*> lanes_;
-  RdmaLane* last_ = nullptr;        // the lane that had a completion last
-  std::vector<RdmaLane*> touched_;  // lanes whose after_look() is due
-  // Holds the completions of one poll; a member, so that no poll has to clear it.
+  RdmaLane* last_ = nullptr;        // the lane of the last completion, for find()
+  std::vector<RdmaLane*> touched_;  // lanes whose after_look() must be called in this poll
+  // The completions of one poll. A local array would be cleared in every poll.
   std::array<Completion, kCompletionsPerLook> done_;
-  std::vector<std::unique_ptr<RdmaLane>> retired_;  // and not settled yet
+  // The ended lanes whose memory the other side can still access.
+  std::vector<std::unique_ptr<RdmaLane>> retired_;
 };
 
 }  // namespace hat::engine

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// engine/rdma/posting.cc: posts a lane's requests and control messages to the queue pair: a chain
-// is posted when it is full, and with each flush().
+// engine/rdma/posting.cc: posts work requests and control messages to a lane's queue pair. A chain
+// of requests is posted when it is full, and with each flush().
 #include <cstring>
 
 #include "engine/rdma/poller.h"
@@ -82,7 +82,8 @@ void RdmaLane::post_controls() {
 }
 
 void RdmaLane::post_control(const PendingControl& control) {
-  // Its bytes belong to its send entry, and are reused only when that entry is.
+  // Each send entry has its own memory for a control message, which is reused only with the send
+  // entry.
   std::byte* at =
       control_bytes_.bytes().data() + (chain_.posted() % options_.send_entries) * kControlBytesMax;
   Envelope envelope = control.envelope;

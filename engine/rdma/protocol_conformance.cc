@@ -173,7 +173,8 @@ TEST_P(ProtocolConformance, LateAnswersCome) {
     if (late) return waiting.push_back(header.call);
     server_->answer(header.call, {payload.begin(), payload.end()});
   };
-  // Slow, quick, slow and quick replies: a fetching client switches to pushing and back.
+  // The replies are slow, quick, slow and quick. So a client with a fetch leg asks the server to
+  // push replies, then READs again, and so on.
   uint64_t number = 0;
   for (const bool is_late : {true, false, true, false}) {
     late = is_late;
@@ -199,7 +200,7 @@ TEST_P(ProtocolConformance, LateAnswersCome) {
     EXPECT_GE(server_->lane->sender().fetch_epoch_there(), 3)
         << "it has stopped to READ, and begun again";
   }
-  // Once no call is unanswered, neither side has anything left to poll for.
+  // When all calls are answered, neither side has anything to poll for.
   EXPECT_TRUE(until([&] { return !client_->lane->wants_poll() && !server_->lane->wants_poll(); }));
 }
 
@@ -227,11 +228,11 @@ TEST_P(ProtocolConformance, SendsFromMemoryThatIsLent) {
     ASSERT_TRUE(server_->frames[i].payload == pattern(i, bytes_of(i)));
     ASSERT_TRUE(client_->frames[i].payload == pattern(i, bytes_of(i)));
   }
-  client_->lane.reset();  // before its memory
+  client_->lane.reset();  // destroyed before the memory that it borrowed
 }
 
-// Own memory is like an application's ring: no peer may address it, and the application needs it
-// back before the call is answered.
+// Tests a borrowed range in memory that no peer can access, such as an application's ring. The lane
+// must return the range when this side has sent the request, before the call is answered.
 TEST_P(ProtocolConformance, GivesOwnMemoryBackOnceItHasLeft) {
   constexpr size_t kPiece = 60'000;
   connect();
@@ -254,7 +255,9 @@ TEST_P(ProtocolConformance, GivesOwnMemoryBackOnceItHasLeft) {
   }
 }
 
-// The same for replies: no completion shows the server that a fetching client has READ a reply.
+// Tests a borrowed range, in memory that no peer can access, as the payload of a reply. The lane
+// must return the range although with a fetch leg no completion shows that the client has READ the
+// reply.
 TEST_P(ProtocolConformance, GivesOwnMemoryOfAnswersBackOnceItHasLeft) {
   constexpr uint32_t kPiece = 60'000;
   connect(
@@ -274,7 +277,7 @@ TEST_P(ProtocolConformance, GivesOwnMemoryOfAnswersBackOnceItHasLeft) {
     ASSERT_TRUE(until([&] { return client_->frames.size() == i; })) << i;
     ASSERT_TRUE(client_->frames.back().payload == pattern(i, kPiece)) << i;
   }
-  server_->lane.reset();  // before its memory
+  server_->lane.reset();  // destroyed before the memory that it borrowed
 }
 
 TEST_P(ProtocolConformance, WaitsForBuffersInTheirOrder) {
@@ -295,7 +298,7 @@ TEST_P(ProtocolConformance, GivesAllItsMemoryBack) {
   const auto before = free(*client_);
   for (int round = 0; round < 3; ++round) {
     join(*client_, *server_, options);
-    // Some messages are in flight when the lanes end.
+    // Makes calls, so that messages are in flight when the lanes end.
     for (uint64_t i = 1; i <= 20; ++i) client_->call(i, i % 2 == 0 ? 50 : 70'000);
     for (int turn = 0; turn < round * 8; ++turn) {
       client_->iterate();
@@ -323,8 +326,8 @@ TEST_P(ProtocolConformance, ReportsWhatBecameOfEachFrame) {
   server_->iterate();
   const uint64_t seen = server_->frames.size() - before;
   server_->lane->end("the test ends it");
-  // A device notices that the queue pair at the other end is gone only because its requests get no
-  // answer.
+  // A device notices that the other queue pair is gone only when a request gets no answer, so the
+  // test sends probes.
   ASSERT_TRUE(until([&] {
     client_->lane->probe();
     return !client_->down.empty();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// engine/rdma/protocol_conformance.h: the suite of tests that every protocol passes on every
-// fabric:
+// engine/rdma/protocol_conformance.h: the tests that every protocol must pass on every fabric. To
+// run the tests on a fabric:
 //
 //   INSTANTIATE_TEST_SUITE_P(Loop, ProtocolConformance, every_protocol(&open_loop_fabric),
 //                            case_name);
@@ -27,7 +27,7 @@ inline auto every_protocol(OpenFabric open) {
 
 class ProtocolConformance : public testing::TestWithParam<ProtocolCase> {
  protected:
-  static constexpr std::chrono::seconds kPatience{60};  // an emulated machine is slow
+  static constexpr std::chrono::seconds kPatience{60};  // long, because an emulated machine is slow
 
   void connect(void (*change)(RdmaLaneOptions&) = nullptr, const ArenaOptions& arena = kTestArena);
   // Runs both sides until `holds()` returns true. Returns false if that takes longer than

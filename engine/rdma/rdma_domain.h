@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// engine/rdma/rdma_domain.h: a fabric, memory registered with it, and a poller for each class of
-// lanes. The lanes of a domain share them, and lanes of other domains cannot reach them (verbs
-// calls this a protection domain).
+// engine/rdma/rdma_domain.h: a fabric, the memory registered with that fabric, and a poller for
+// each class of lanes. All lanes of a domain share the fabric, the memory and the pollers; lanes of
+// other domains cannot access the memory, as with a protection domain of verbs.
 //
-// Latency-class and throughput-class lanes have completion queues of their own, so that no message
-// of one class waits for messages of the other (HatRPC 4.1, optimization isolation).
+// Latency-class and throughput-class lanes have separate completion queues, so that no message of
+// one class waits for messages of the other class (HatRPC 4.1, "optimization isolation").
 //
-// Thread   the reactor's.
-// Errors   create() returns a sentence.
+// Thread   the reactor's thread.
+// Errors   create() returns an Error.
 #pragma once
 
 #include <array>
@@ -35,18 +35,19 @@ class RdmaDomain {
                                                     std::unique_ptr<Fabric> fabric,
                                                     const RdmaDomainOptions& options);
 
-  // Returns the fabric. An object that registers memory of its own keeps this pointer, because the
-  // domain may be destroyed before that object.
+  // Returns the fabric. An object that registers its own memory with the fabric must hold this
+  // pointer, because the domain can be destroyed before the object.
   const std::shared_ptr<Fabric>& fabric() const { return fabric_; }
   Arena& arena() { return *arena_; }
   Poller& poller(LaneClass lanes) { return *classes_[static_cast<size_t>(lanes)].poller; }
 
-  // Polls with all pollers. Returns true if something was found; the reactor then stays awake for
-  // the spin of that class.
+  // Polls with the pollers of both classes. Returns true if a poller found something. The reactor
+  // then polls, instead of sleeping, for the time `spin` of that poller's class.
   bool poll();
-  bool prepare_to_sleep();    // returns false if something was found: do not sleep then
+  bool prepare_to_sleep();    // returns false if the reactor must not sleep
   void take_fabric_events();  // handles the fabric's events that are not completions
-  // Returns true if the domain has no lane, and no retired lane that is not settled yet.
+  // Returns true if the domain has no lane, and no ended lane whose memory the other side can still
+  // access (Poller::retire()).
   bool empty() const;
 
  private:

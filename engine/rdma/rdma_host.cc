@@ -67,14 +67,14 @@ void RdmaHost::forget_unused() {
 
 void RdmaHost::on_iteration_end() {
   found_ = false;
-  // Polling may call a link, which then asks for another domain.
+  // A poll can call a link, which can then open another domain with domain_for_link().
   for (const auto& domain : domains_) found_ |= domain->poll();
   forget_unused();
 }
 
 bool RdmaHost::may_sleep() {
-  // If a poll found something, that may have made work for objects whose on_iteration_end() was
-  // called before this host's.
+  // If a poll found something, it can have caused work for objects whose on_iteration_end() was
+  // called earlier in this iteration.
   bool sleeps = !found_;
   for (const auto& domain : domains_) sleeps &= domain->prepare_to_sleep();
   return sleeps;

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// engine/rdma/rdma_host.h: the domains that a worker has for its RDMA lanes, and their part in the
-// worker's event loop.
+// engine/rdma/rdma_host.h: owns the domains (registered memory and pollers) that one worker uses
+// for RDMA lanes, and polls them in the worker's event loop.
 //
-// If a domain costs little (the loop fabric), each link gets a domain of its own with its first
-// lane. Then no lane of another peer ever uses memory that this peer can reach, not even after the
-// link has ended. If a domain is a device's memory, all links share one domain.
+// With the loop fabric, a domain costs little, so each link gets its own domain with its first
+// lane. Then a peer can access no memory that lanes of other peers use, not even after its link has
+// ended. With an RDMA device, all links share one domain.
 //
-// All pollers poll at the end of each event-loop iteration. For the class's spin after something
-// was found, the worker polls again instead of sleeping. Before it sleeps, it arms the completion
-// queues, so that a completion wakes it.
+// All pollers poll at the end of each event-loop iteration. After a poller has found something, the
+// worker polls for the time RdmaDomainOptions::spin of the poller's class before it sleeps. Before
+// the worker sleeps, it arms the completion queues, so that a completion wakes it.
 //
-// Bounds   kDomainsMax domains; a further link has no lanes.
-// Thread   the reactor's.
-// Errors   create() and domain_for_link() return sentences.
+// Bounds   kDomainsMax domains; if each link has its own domain, further links have no RDMA lanes.
+// Thread   the reactor's thread.
+// Errors   the create functions and domain_for_link() return an Error.
 #pragma once
 
 #include <list>
@@ -33,21 +33,22 @@ class RdmaHost final : private IterationEvents {
   static Result<std::unique_ptr<RdmaHost>> create_shared(Reactor& reactor,
                                                          std::unique_ptr<Fabric> fabric,
                                                          const RdmaDomainOptions& options);
-  // Creates a host that gives each link a domain of its own. Opens the fabric of the first domain
-  // at once. The same lifetimes apply.
+  // Creates a host that gives each link its own domain. Calls `open` for each domain's fabric, and
+  // for the first one at once. `reactor` must outlive the host, and every holder of a domain must
+  // release it before the host is destroyed.
   static Result<std::unique_ptr<RdmaHost>> create_per_link(Reactor& reactor, OpenFabric open,
                                                            const RdmaDomainOptions& options);
   ~RdmaHost() override;
 
-  // Returns Fabric::name(), and reach() returns Fabric::reach(). They are equal for all fabrics of
-  // a host.
+  // Returns Fabric::name(), which is equal for all fabrics of a host, as is Fabric::reach().
   const std::string& fabric_name() const { return name_; }
   const std::string& reach() const { return reach_; }
-  // Returns the bits of the legs that the fabrics can perform.
+  // Returns the legs that the fabrics can perform, as a mask of bit_of(leg).
   uint32_t legs() const { return legs_; }
 
   Result<std::shared_ptr<RdmaDomain>> domain_for_link();
-  // Returns the domains in use, and the one for the next link if it is open already.
+  // Returns all open domains: the domains in use, and the domain for the next link if it is open
+  // already.
   const std::list<std::shared_ptr<RdmaDomain>>& domains() const { return domains_; }
 
  private:
@@ -67,9 +68,9 @@ class RdmaHost final : private IterationEvents {
   std::string name_;
   std::string reach_;
   uint32_t legs_ = 0;
-  std::list<std::shared_ptr<RdmaDomain>> domains_;  // may grow during an iteration over it
-  RdmaDomain* next_ = nullptr;                      // for the next link; null: not open yet
-  bool found_ = false;  // a poll of this event-loop iteration found something
+  std::list<std::shared_ptr<RdmaDomain>> domains_;  // can grow while a loop visits it
+  RdmaDomain* next_ = nullptr;  // the domain for the next link; null if it is not open yet
+  bool found_ = false;          // a poll of this event-loop iteration found something
 };
 
 }  // namespace hat::engine

@@ -73,7 +73,7 @@ TEST_F(RdmaHosts, LinksShareWhatIsAHosts) {
   EXPECT_EQ(one, *host->domain_for_link());
 }
 
-// The loop fabric as a device without READs would show it.
+// A loop fabric that reports no support for READs, like a device without READs.
 class WithoutReads final : public Fabric {
  public:
   explicit WithoutReads(std::unique_ptr<Fabric> below) : below_(std::move(below)) {}
@@ -181,7 +181,8 @@ TEST_F(TwoDomains, APeerWritesWhereItsOwnLinksLanesAreAndNowhereElse) {
   EXPECT_EQ(std::memcmp(far_.bytes().data(), kOfTheVictim.data(), kOfTheVictim.size()), 0);
 }
 
-// The peer maps every descriptor that it receives. It uses no library of ours.
+// The fake peer maps the memory of every descriptor that it receives, to find all memory that it
+// can access.
 TEST_F(TwoDomains, APeersProcessIsGivenNoMemoryOfOtherLinks) {
   const auto near = queue_pair();
   ASSERT_TRUE(near->connect(loop::FakePeer::own_address()));
@@ -194,7 +195,7 @@ TEST_F(TwoDomains, APeersProcessIsGivenNoMemoryOfOtherLinks) {
     for (Descriptor& fd : got.descriptors) {
       const auto memory = SharedMemory::map(std::move(fd));
       ++descriptors;
-      if (!memory) continue;  // a doorbell
+      if (!memory) continue;  // the descriptor is a doorbell, not memory
       const std::string_view all(reinterpret_cast<const char*>(memory->bytes().data()),
                                  memory->bytes().size());
       sees_own |= all.contains(kOfTheAttacker);

@@ -94,7 +94,7 @@ Result<void> RdmaLane::take_memory() {
                            ": raise fabric.max_pinned, or lower payload_size");
     }
     buffers[i] = std::move(*taken);
-    std::ranges::fill(buffers[i].bytes(), std::byte{0});  // clears an earlier lane's bytes
+    std::ranges::fill(buffers[i].bytes(), std::byte{0});  // removes the bytes of an earlier lane
   }
   auto& [slots, control_bytes, window, sender_extra, receiver_extra, scratch] = buffers;
   sender_.set_memory(std::move(slots), std::move(sender_extra));
@@ -294,7 +294,8 @@ void RdmaLane::after_look() {
   if (broken()) return report_down();
   if (!pending_controls_.empty()) post_controls();
   if (sender_.has_waiting()) sender_.begin_waiting();
-  // Sends a credit once the unreported messages are half as many as there are slots.
+  // Sends a credit when the number of delivered but unreported messages is half the number of
+  // slots.
   const uint64_t report_from = options_.confirm_each ? 1 : options_.in.slots / 2u;
   if (receiver_.unreported() >= report_from && pending_controls_.empty())
     send_control(ControlKind::kCredit, Leg::kSend, 0);

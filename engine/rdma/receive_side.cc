@@ -10,15 +10,16 @@
 namespace hat::engine {
 namespace {
 
-// Returns the number of calls that a frame ends. A frame that is not a piece of a reply states the
-// number in its header.
+// Returns how many calls a frame ends. A piece of a reply ends one call if it is the last piece and
+// not early (kEarly); the header of any other frame has the number.
 uint64_t answers_in(const FrameHeader& frame) {
   const bool answers = frame.kind == FrameKind::kReply || frame.kind == FrameKind::kMore;
   if (!answers) return frame.replies;
   return (frame.flags & (kLastPiece | kEarly)) == kLastPiece ? 1 : 0;
 }
 
-// Returns nullptr, or why our senders never send this frame on an RDMA lane.
+// Returns nullptr if a frame is valid on an RDMA lane, or else a constant string that says why it
+// is not.
 const char* invalid_here(const FrameHeader& frame) {
   if (frame.stream == 0 || is_of_link(frame.kind))
     return "a frame of the link is not allowed on an RDMA lane";
@@ -35,9 +36,9 @@ void ReceiveSide::set_memory(Buffer window, Buffer extra) {
   extra_ = std::move(extra);
 }
 
-// The other side may send by the legs of the lane's shape, and by two more: by kSend, which
-// SendSide::leg_for() chooses for some messages, and by kReadRndv. On a lane whose leg is fetch,
-// the other side uses these two when this side has stopped to READ messages by itself.
+// The other side can send by the two legs of its shape, and also by kSend (SendSide::leg_for()) and
+// kReadRndv. With a fetch leg, the other side uses kSend and kReadRndv while this side does not
+// READ replies.
 bool ReceiveSide::receives_by(Leg leg) const {
   return leg == Leg::kSend || leg == Leg::kReadRndv || leg == shape_.leg || leg == shape_.beyond;
 }
@@ -102,7 +103,7 @@ Segment ReceiveSide::landing(uint64_t sequence, uint32_t bytes) const {
 
 bool ReceiveSide::arrive_in_window(uint64_t sequence, Leg leg) {
   const Segment slot = landing(sequence, stride(shape_));
-  Envelope envelope;  // copied once: the other side can write to the slot at any time
+  Envelope envelope;  // a copy, because the other side can write to the slot at any time
   std::memcpy(&envelope, slot.data, sizeof envelope);
   const bool good = envelope.frame.payload_bytes <= shape_.slot_bytes &&
                     envelope.sequence == static_cast<uint32_t>(sequence) && envelope.leg == leg &&
@@ -117,7 +118,8 @@ bool ReceiveSide::arrive_in_window(uint64_t sequence, Leg leg) {
     put(sequence, {.leg = leg, .frame = envelope.frame, .payload = payload});
     return true;
   }
-  deliver(envelope.frame, payload, leg);  // the usual case: no need to keep the message
+  // The usual case: the message is the next one, so it is not kept.
+  deliver(envelope.frame, payload, leg);
   deliver_what_waited();
   return true;
 }

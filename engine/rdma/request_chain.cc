@@ -25,7 +25,7 @@ WorkRequest& RequestChain::append(Opcode opcode, const Segment& segment,
   work.remote_address = remote.address;
   work.rkey = remote.rkey;
   ++posted_;
-  // Unsignaled requests hold their send entries until a later signaled one completes.
+  // Unsignaled requests hold their send entries until a later signaled request completes.
   work.signaled = false;
   if (signals_every_ || posted_ - last_signaled_ >= send_entries_ / 4) signal(work);
   return work;
@@ -60,7 +60,8 @@ void RequestChain::await(Waiter waiter, Leg leg, uint64_t cookie) {
 
 bool RequestChain::post_to(QueuePair& pair) {
   if (requests_.empty()) return true;
-  // The last request that completes at the other side wakes it.
+  // The last request of the chain that causes a completion at the other side must wake the other
+  // side.
   const auto waking = std::ranges::find_if(requests_.rbegin(), requests_.rend(), [](auto& work) {
     return work.opcode == Opcode::kSend || work.opcode == Opcode::kWriteImm;
   });

@@ -8,7 +8,7 @@ namespace {
 
 constexpr uint32_t kSendEntries = 64;
 
-// Accepts the first `accepts` requests of each chain.
+// A queue pair that accepts only the first `accepts` requests of each chain.
 class FakeQueuePair final : public QueuePair {
  public:
   uint32_t number() const override { return 1; }

@@ -32,8 +32,8 @@ Fate SendSide::fate(uint64_t number) const {
   return message.exposed ? Fate::kUnknown : Fate::kNotDelivered;
 }
 
-// Returns the leg that moves a frame. A leg that only carries replies is chosen only for a reply
-// that the other side READs: for other frames the other side may not poll its slots.
+// Returns the leg that moves a frame. A fetch leg (LegRow::replies) is chosen only for replies, and
+// only while the other side READs replies: the other side does not poll for other frames.
 Leg SendSide::leg_for(const FrameHeader& frame) const {
   const uint32_t bytes = frame.payload_bytes;
   const uint32_t fits =
@@ -42,13 +42,13 @@ Leg SendSide::leg_for(const FrameHeader& frame) const {
   const LegRow& wanted = row(shape_.leg);
   if (wanted.on_demand && bytes != 0) return shape_.leg;
   const bool answers = (frame.kind == FrameKind::kReply || frame.kind == FrameKind::kMore) &&
-                       (frame.flags & kEarly) == 0;             // R does not poll for early pieces
-  const bool is_read = answers && fetch_epoch_there_ % 2 == 1;  // otherwise it is pushed at once
+                       (frame.flags & kEarly) == 0;             // early pieces are not polled for
+  const bool is_read = answers && fetch_epoch_there_ % 2 == 1;  // otherwise the reply is pushed
   if (!wanted.on_demand && (!wanted.replies || is_read)) return shape_.leg;
   return bytes <= kEagerBytesMax ? Leg::kSend : shape_.beyond;
 }
 
-// Returns false if no slot, send entry or buffer is free for the frame now.
+// Begins to send a frame. Returns false if no slot, send entry or buffer is free.
 bool SendSide::begin(const FrameHeader& header, std::span<const Bytes> pieces,
                      const BorrowedRange* borrowed) {
   if (sent_ - returned_ == out_.size() || lane_.space() < kRequestsMax) return false;
@@ -64,7 +64,7 @@ bool SendSide::begin(const FrameHeader& header, std::span<const Bytes> pieces,
   if (on_demand) ++on_demand_;
   ++sent_;
   DCHECK_LE(sent_ - returned_, out_.size());
-  chain_.signal_every(message.borrowed);  // the completion allows the range to be returned
+  chain_.signal_every(message.borrowed);  // a completion must show when to return the range
   lane_.handler(message.leg).start(message);
   chain_.signal_every(false);
   message.posted = chain_.posted();
@@ -148,7 +148,8 @@ std::optional<uint64_t> SendSide::sent_sequence(uint32_t low_bits) const {
 bool SendSide::take_report(const Envelope& envelope) {
   const auto epoch_ahead = static_cast<int8_t>(envelope.fetch_epoch - fetch_epoch_there_);
   if (epoch_ahead > 0) fetch_epoch_there_ = envelope.fetch_epoch;
-  // This side may find a message after later ones, so an older number is not an error.
+  // This side can handle an envelope after a newer envelope, so it is not an error if `delivered`
+  // is lower than in an earlier report.
   const auto ahead = static_cast<int32_t>(envelope.delivered - static_cast<uint32_t>(acked_));
   if (ahead <= 0) return true;
   if (static_cast<uint64_t>(ahead) > sent_ - acked_) {
@@ -166,8 +167,8 @@ void SendSide::acknowledge(uint64_t delivered) {
   return_borrowed();
 }
 
-// The leg handler of an `on_demand` message returns the message's range, or else its
-// acknowledgement does.
+// Returns ranges that the device no longer reads. The range of an on_demand message (rendezvous)
+// must also be acknowledged; before that, its leg handler returns it with free_buffer().
 void SendSide::return_borrowed() {
   for (uint64_t each = returned_; borrowed_ != 0 && each != sent_; ++each) {
     Outgoing& message = outgoing(each);

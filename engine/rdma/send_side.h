@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// engine/rdma/send_side.h: the sending side of one RDMA lane. It puts each frame into a slot or a
-// buffer, starts the leg that moves the message, and keeps the message until the other side has
-// delivered it. Frames for which no slot is free wait, in their order.
+// engine/rdma/send_side.h: the sending side of one RDMA lane. It copies each frame into a slot or a
+// buffer (except the payload of a zero-copy send), starts the leg that moves this message, and
+// keeps the message until the other side has delivered it. If no slot is free, frames wait, in the
+// order of send().
 //
 //   waiting ──a slot is free──▶ begun (its leg moves it) ──acknowledge()──▶ delivered
 //
-// Bounds   as many begun messages as there are slots, at most kRendezvousMax of them in buffers of
-//          their own. The bytes of waiting frames: RdmaLane::kQueuedBytesMax.
-// Thread   its lane's.
-// Errors   the lane goes down.
+// Bounds   at most as many begun messages as the lane has slots, and at most kRendezvousMax of them
+//          in buffers of their own; at most RdmaLane::kQueuedBytesMax bytes of waiting frames.
+// Thread   the thread of the lane.
+// Errors   on an error, the lane goes down.
 // Always   returned_ <= acked_ <= sent_ <= returned_ + slots
 #pragma once
 
@@ -28,83 +29,90 @@ namespace hat::engine {
 
 class RdmaLane;
 
-// A message that this side has begun to send; kept until the other side has delivered it.
+// A message that this side has begun to send. SendSide keeps the message until the other side has
+// delivered it.
 struct Outgoing {
   uint64_t sequence = 0;
   Leg leg = Leg::kSend;
-  bool exposed = false;  // the other side may have seen it
+  bool exposed = false;  // true if the other side can have seen the message
   FrameHeader frame;
-  Envelope* envelope = nullptr;  // in its slot
-  Segment payload;               // in its slot, in `buffer`, or a borrowed range
+  Envelope* envelope = nullptr;  // in the message's slot
+  Segment payload;               // in the message's slot, in `buffer`, or in a borrowed range
   uint32_t payload_rkey = 0;
   Buffer buffer;
-  bool borrowed = false;  // the payload is a borrowed range that has not been returned yet
-  // Requests that the lane had posted, up to the last one that started this message. The device may
-  // read the borrowed range until they are done.
+  bool borrowed = false;  // true if the payload is a borrowed range that is not returned yet
+  // The value of RequestChain::posted() after the leg had started this message. The device can read
+  // the borrowed range until RequestChain::done() reaches this value.
   uint64_t posted = 0;
-  bool on_demand = false;  // counts towards kRendezvousMax
+  bool on_demand = false;  // true if the message counts towards kRendezvousMax
   uint32_t bytes() const { return static_cast<uint32_t>(sizeof(Envelope)) + payload.bytes; }
 };
 
 class SendSide {
  public:
-  static constexpr uint32_t kRequestsMax = 2;  // how many requests start one message, at most
+  // The most work requests that a leg posts to start one message.
+  static constexpr uint32_t kRequestsMax = 2;
 
   // Creates the sending side of `lane`, which posts to the lane's `chain`. `shape` describes the
   // messages that this side sends.
   SendSide(RdmaLane& lane, RequestChain& chain, const LaneShape& shape, LaneEvents& events);
 
-  // --- For its lane ---
-  // Sets the memory of the slots, and the index or bitmap that the other side READs, if the leg of
-  // the lane's shape has one.
+  // --- For the lane ---
+  // Sets the memory of the slots, and the memory of the index or bitmap that the other side READs;
+  // `extra` is empty if the leg of the lane's shape has neither.
   void set_memory(Buffer slots, Buffer extra);
   void set_other_window(const RemoteBuffer& window) { other_window_ = window; }
   const Buffer& slots() const { return slots_; }
-  // Sends a frame, or lets it wait. Its payload is `pieces`, or *borrowed if that is not null.
+  // Sends a frame, or lets it wait for a slot. The frame's payload is `pieces`, or *borrowed if
+  // `borrowed` is not null.
   void send(const FrameHeader& header, std::span<const Bytes> pieces,
             const BorrowedRange* borrowed);
-  // Returns the number of the next frame.
+  // Returns the number that the next frame will get.
   uint64_t next_number() const { return sent_ + waiting_.size(); }
-  // Begins waiting frames while slots are free. Returns true if it began one.
+  // Begins to send waiting frames, while slots are free. Returns true if at least one frame was
+  // begun.
   bool begin_waiting();
-  // Returns true if begin_waiting() has work: frames wait, or on_uncongested() is due.
+  // Returns true if begin_waiting() has work: frames wait, or on_uncongested() must be called.
   bool has_waiting() const { return !waiting_.empty() || congested_; }
-  // Returns true if the first waiting frame found no buffer.
+  // Returns true if the first waiting frame waits for a buffer in the arena.
   bool starved() const { return starved_; }
-  // Returns true if a slot is free and no frame waits for one.
+  // Returns true if a slot is free and no frame waits for a slot.
   bool takes_more() const { return waiting_.empty() && sent_ - returned_ < out_.size(); }
   bool congested() const { return congested_; }
   bool idle() const { return waiting_.empty() && acked_ == sent_; }
   Fate fate(uint64_t number) const;
-  // Takes the report that every envelope of the other side carries (ReceiveSide::write_report()).
-  // Returns false if the report is impossible; the lane is then down.
+  // Reads the report in an envelope of the other side: how many messages the other side has
+  // delivered, and whether it READs replies. Returns false if the report is impossible; the lane is
+  // then down.
   bool take_report(const Envelope& envelope);
-  // Returns the borrowed ranges that this side's device has finished reading.
+  // Calls on_returned() for the borrowed ranges that this side's device no longer reads.
   void return_borrowed();
-  // Returns the borrowed ranges that the lane has copied.
+  // Calls on_returned() for the borrowed ranges that the lane has copied.
   void return_copied();
   bool has_borrowed() const { return borrowed_ != 0; }
 
   // --- For leg handlers ---
   const LaneShape& shape() const { return shape_; }
   const Buffer& extra() const { return extra_; }
-  uint64_t sent() const { return sent_; }    // messages begun
-  uint64_t acked() const { return acked_; }  // of them, those that the other side has delivered
+  uint64_t sent() const { return sent_; }  // the number of messages begun
+  // Returns the number of messages that the other side has delivered.
+  uint64_t acked() const { return acked_; }
   bool waits_for_slots() const { return !waiting_.empty() && sent_ - acked_ == out_.size(); }
-  // Returns the other side's fetch epoch, from its last report. The epoch is odd while that side
-  // READs replies; an even epoch means that this side must push them.
+  // Returns the `fetch_epoch` of the other side's last report. An odd number means that the other
+  // side READs replies; an even number means that this side must push replies.
   uint8_t fetch_epoch_there() const { return fetch_epoch_there_; }
   bool other_side_reads() const { return fetch_epoch_there_ % 2 == 1; }
   Outgoing& outgoing(uint64_t sequence) { return out_[sequence & (out_.size() - 1)]; }
-  // Returns the full number of the message in flight that has these low bits, if there is one.
+  // Returns the full number of the message in flight whose number ends with `low_bits`, or nullopt
+  // if there is no such message.
   std::optional<uint64_t> sent_sequence(uint32_t low_bits) const;
   // Returns the slot of message `sequence` in the other side's window.
   RemoteBuffer other_slot(uint64_t sequence) const;
   // Appends one request with the envelope and the payload of `message` to the lane's chain.
   WorkRequest& post_message(const Outgoing& message, Opcode opcode,
                             const RemoteBuffer& remote = {});
-  // Frees the buffer or the borrowed range of message `sequence`. Call it once all of the message
-  // is at the other side.
+  // Frees the buffer or the borrowed range of message `sequence`. Call this once the whole message
+  // has arrived at the other side.
   void free_buffer(uint64_t sequence);
   // Marks all messages before number `delivered` as delivered.
   void acknowledge(uint64_t delivered);
@@ -126,13 +134,15 @@ class SendSide {
   Buffer slots_;
   Buffer extra_;
   RemoteBuffer other_window_;
-  std::vector<Outgoing> out_;  // one for each slot
+  std::vector<Outgoing> out_;  // the index is a slot
   uint64_t sent_ = 0;
   uint64_t acked_ = 0;
-  uint64_t returned_ = 0;   // messages before this are delivered, and their ranges are returned
-  uint32_t on_demand_ = 0;  // begun messages that count towards kRendezvousMax
-  uint32_t borrowed_ = 0;   // messages whose borrowed range is not returned yet
-  Fifo<uint64_t> copied_;   // messages whose borrowed range was copied: on_returned() is due
+  // Messages before this number are delivered, and their ranges are returned.
+  uint64_t returned_ = 0;
+  uint32_t on_demand_ = 0;  // how many messages count towards kRendezvousMax
+  uint32_t borrowed_ = 0;   // how many messages have a borrowed range that is not returned yet
+  // The copied borrowed ranges for which on_returned() must still be called.
+  Fifo<uint64_t> copied_;
   bool starved_ = false;
   bool congested_ = false;
   uint8_t fetch_epoch_there_ = 1;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// engine/rdma/sleepers_test.cc: tests with every protocol that two threads which sleep until the
-// other one's message arrives lose no wake-up. Each sleep is bounded by kBound; a sleep that lasts
-// that long fails the test.
+// engine/rdma/sleepers_test.cc: tests for every protocol that no wake-up is lost: two threads each
+// sleep until a message of the other thread arrives. A sleep of kBound or more fails the test.
 #include <gtest/gtest.h>
 
 #include <thread>
@@ -17,8 +16,8 @@ using namespace std::chrono_literals;
 
 constexpr auto kBound = 10s;
 
-// Polls, and sleeps whenever a poll finds nothing, until `holds()` returns true. Returns false if
-// no wake-up ends a sleep within kBound.
+// Polls, and sleeps when a poll finds nothing, until `holds()` returns true. Returns false if a
+// sleep lasts kBound.
 template <class Holds>
 bool sleep_until(LaneSide& side, const Holds& holds) {
   while (!holds()) {
@@ -31,8 +30,9 @@ bool sleep_until(LaneSide& side, const Holds& holds) {
   return true;
 }
 
-// Sends the last message and polls until it has woken the other side. The polling is necessary: the
-// other side may announce just then that it goes to sleep, and needs an answer to that.
+// Sends the last message, and polls until the other side has woken (`woken` is true). Polling is
+// necessary, because the other side can send a control message before it sleeps, and can need an
+// answer to that control message in order to wake.
 void wake_until(LaneSide& side, RdmaLane& lane, const std::atomic<bool>& woken) {
   lane.send({.kind = FrameKind::kCredit, .stream = 1}, {});
   lane.flush();
@@ -82,8 +82,8 @@ TEST_P(Sleepers, AreAlwaysWoken) {
   serving.join();
 }
 
-// Two lanes of one poller have buffers for only one message: each waits for the buffer of the
-// other.
+// Tests two lanes of one poller that share the buffer for one message: each lane must wait until
+// the other lane frees the buffer.
 TEST_P(Sleepers, OfTwoLanesShareOneBuffer) {
   const ArenaOptions arena{.bytes = {384 << 10, 384 << 10, 4 << 20},
                            .messages = {128 << 10, 128 << 10}};

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// engine/rdma/sum.h: the checksum of a message whose receiver finds it by polling memory.
+// engine/rdma/sum.h: the checksum of a message that the receiver finds by polling memory.
 //
 // XXH3 (libxxhash), 64 bits, of the frame and the payload, seeded with the message's number. The
-// checksum agrees only if the whole message has arrived and belongs to this round through the
-// slots.
+// checksum is correct only if the whole message has arrived, and if the slot does not still contain
+// an earlier message.
 #pragma once
 
 #include <cstddef>

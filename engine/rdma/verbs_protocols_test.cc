@@ -7,7 +7,8 @@
 namespace hat::engine {
 namespace {
 
-// Opens the two devices in turn, because the tests create sides in pairs.
+// Opens the first and the second device in turn. The tests create sides in pairs, so the sides of a
+// pair have different devices.
 Result<std::unique_ptr<Fabric>> open_next_device() {
   static int opened = 0;
   HAT_TRY(std::unique_ptr<VerbsFabric> fabric,

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// engine/rdma/waiting_frames.h: the frames of one lane that wait for a slot, in their order.
+// engine/rdma/waiting_frames.h: a queue of the frames of one lane that wait for a free slot.
 //
-// The payload of a frame is copied, unless it is a borrowed range: then the frame keeps the range.
+// The queue copies the payload of a frame, except if the payload is a borrowed range: then the
+// queue keeps only the range's address and length.
 //
 // Bounds   none of its own; the lane goes down once bytes() exceeds RdmaLane::kQueuedBytesMax.
-// Thread   its lane's.
-// Always   bytes_ has the copied payloads of `frames_` and nothing else from begin_ on
+// Thread   the thread of the lane.
+// Always   from offset begin_ on, bytes_ has exactly the copied payloads of `frames_`
 #pragma once
 
 #include <optional>
@@ -38,13 +39,14 @@ class WaitingFrames {
     frames_.push_back({header, borrowed == nullptr ? std::nullopt : std::optional(*borrowed)});
   }
 
-  // Returns parts of the first frame. They are valid until a frame is appended or removed.
+  // Returns the header of the first frame. The results of header(), borrowed() and copied() are
+  // valid until a frame is appended or removed.
   const FrameHeader& header() const { return frames_.front().header; }
   const BorrowedRange* borrowed() const {
     const auto& range = frames_.front().borrowed;
     return range ? &*range : nullptr;
   }
-  // Returns the copied payload; empty if the payload is borrowed.
+  // Returns the copied payload of the first frame; empty if the payload is a borrowed range.
   Bytes copied() const {
     const size_t count = borrowed() == nullptr ? header().payload_bytes : 0;
     DCHECK_LE(count, bytes_.size() - begin_) << "a waiting frame has lost its payload";
@@ -59,11 +61,12 @@ class WaitingFrames {
  private:
   struct Frame {
     FrameHeader header;
-    std::optional<BorrowedRange> borrowed;  // the payload; without it, the payload is in bytes_
+    std::optional<BorrowedRange> borrowed;  // the payload; nullopt if the payload is in bytes_
   };
   Fifo<Frame> frames_;
   std::vector<std::byte> bytes_;
-  size_t begin_ = 0;  // the bytes before this one are of frames that wait no more
+  // The offset in bytes_ of the first frame's payload; bytes before it are no longer needed.
+  size_t begin_ = 0;
 };
 
 }  // namespace hat::engine

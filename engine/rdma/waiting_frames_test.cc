@@ -25,7 +25,8 @@ TEST(WaitingFrames, KeepsCopiesAndBorrowedRangesInOrder) {
     } else {
       frames.push_back(header_of(call), pieces, nullptr);
     }
-    // One of two frames leaves, so the copied bytes move to the front several times.
+    // Every second iteration removes a frame, so the queue moves the copied bytes to the front
+    // several times.
     if (call % 2 == 1) frames.pop_front();
   }
   ASSERT_EQ(frames.size(), 10u);

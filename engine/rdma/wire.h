@@ -3,14 +3,15 @@
 // docs/protocols.md draws them, leg by leg.
 //
 // A message is an Envelope and its payload. The messages of a direction are numbered 0, 1, 2 …;
-// message n uses slot n modulo `slots` on both sides, whichever leg moves it. So its slot is free
-// once message n - `slots` has been delivered. Every envelope says in `delivered` how many messages
-// its sender has delivered.
+// message n uses slot n modulo `slots` on both sides, whichever leg moves it. So the slot for
+// message n is free once message n - `slots` has been delivered. The field `delivered` of every
+// envelope is the number of messages that the envelope's sender has delivered.
 //
-// A SEND that is not a message is a control message: an Envelope, followed by a RemoteBuffer in
-// some kinds. An immediate is the leg (4 bits) and the message's number (28 bits).
+// A SEND that is not a message is a control message: an Envelope, which a RemoteBuffer follows in
+// some kinds. An immediate has the leg in its upper 4 bits, and the low 28 bits of the message's
+// number.
 //
-// Little-endian, like everything that hatrpc writes.
+// All numbers are little-endian.
 #pragma once
 
 #include <cstdint>
@@ -22,18 +23,22 @@
 
 namespace hat::engine {
 
-// The kinds of control messages. S is the sender of message `sequence`, R its receiver.
+// The kinds of control messages. S is the sender of message `sequence` (a field of the control
+// message), and R is its receiver.
 enum class ControlKind : uint8_t {
   kMessage = 1,  // not a control message: the message itself
-  kNotice,       // from S, write_send: message `sequence` is in R's window
-  kAnnounce,     // from S, rendezvous: S has message `sequence`; read_rndv: in this RemoteBuffer
-  kOffer,        // from R, write_rndv: S is to WRITE message `sequence` into this RemoteBuffer
-  kDone,         // from R, read_rndv: R has READ message `sequence`
-  kCredit,       // from R: carries only `delivered`
-  kTell,         // from S: asks for a kCredit once R has delivered message `sequence`
-  kPush,         // from R, fetch: R READs no more; asks S to push its messages from `sequence` on
-  kReadBitmap,   // from S, bitmap: asks R to READ S's bitmap
-  kAsleep,       // from R, bitmap: R does not READ S's bitmap until the next kReadBitmap
+  // From S, legs write_send and chained_write_send: message `sequence` is in R's window.
+  kNotice,
+  // From S, rendezvous: S has message `sequence`. With read_rndv, R can READ the message from the
+  // RemoteBuffer.
+  kAnnounce,
+  kOffer,       // from R, write_rndv: S must WRITE message `sequence` into the RemoteBuffer
+  kDone,        // from R, leg read_rndv: R has READ message `sequence`
+  kCredit,      // from R: only reports `delivered`
+  kTell,        // from S: asks for a kCredit once R has delivered message `sequence`
+  kPush,        // from R, fetch: R READs no more, and S must push all messages from `sequence` on
+  kReadBitmap,  // from S, bitmap: asks R to READ S's bitmap
+  kAsleep,      // from R, bitmap: R does not READ S's bitmap until the next kReadBitmap
 };
 
 struct Envelope {
@@ -41,19 +46,19 @@ struct Envelope {
   uint32_t delivered = 0;  // messages of the other direction delivered so far, modulo 2^32
   ControlKind kind{};
   Leg leg{};
-  // Counts how often the envelope's sender has begun and ended to READ messages by itself (leg
-  // fetch). While the number is odd, it READs them.
+  // For the fetch legs: increases by 1 each time that the envelope's sender begins or ends to READ
+  // messages. While the number is odd, the envelope's sender READs messages.
   uint8_t fetch_epoch = 0;
   uint8_t reserved = 0;
   uint32_t reserved_too = 0;
-  // Of frame and payload, seeded with `sequence`. Only for legs whose receiver finds messages by
-  // polling memory.
+  // The checksum of frame and payload, seeded with `sequence` (engine/rdma/sum.h). Used only by
+  // legs whose receiver finds messages by polling memory.
   uint64_t checksum = 0;
-  FrameHeader frame;  // of messages and announcements
+  FrameHeader frame;  // set in messages and announcements
 };
 static_assert(sizeof(Envelope) == 48 && std::has_unique_object_representations_v<Envelope>);
 
-// A remote buffer: memory of the side that sends its address.
+// Memory of the side that sends this struct; the other side can access the memory.
 struct RemoteBuffer {
   uint64_t address = 0;
   uint32_t bytes = 0;
@@ -61,7 +66,7 @@ struct RemoteBuffer {
 };
 static_assert(sizeof(RemoteBuffer) == 16);
 
-inline constexpr uint32_t kEagerBytesMax = 4096;  // payload of a SEND (HatRPC 4.3)
+inline constexpr uint32_t kEagerBytesMax = 4096;  // the largest payload of a SEND (HatRPC 4.3)
 inline constexpr uint32_t kReceiveBytes = sizeof(Envelope) + kEagerBytesMax;
 inline constexpr uint32_t kMessageBytesMax = 64 * 1024 * 1024;
 inline constexpr uint32_t kControlBytesMax = sizeof(Envelope) + sizeof(RemoteBuffer);
@@ -72,43 +77,44 @@ constexpr uint32_t imm_of(Leg leg, uint64_t sequence) {
          (static_cast<uint32_t>(sequence) & ((1u << kImmSequenceBits) - 1));
 }
 
-// How one side sends. The two sides exchange their shapes before they create a lane.
+// How one side of a lane sends. The two sides exchange their shapes before they create the lane.
 struct LaneShape {
-  Leg leg = Leg::kSend;                  // for messages that fit a slot
-  Leg beyond = Leg::kWriteRndv;          // for larger messages
-  uint16_t slots = 64;                   // messages in flight; a power of two
-  uint32_t slot_bytes = kEagerBytesMax;  // of payload
+  Leg leg = Leg::kSend;                  // the leg for messages that fit a slot
+  Leg beyond = Leg::kWriteRndv;          // the leg for larger messages
+  uint16_t slots = 64;                   // the most messages in flight; a power of two
+  uint32_t slot_bytes = kEagerBytesMax;  // the largest payload of a slot
 };
 static_assert(sizeof(LaneShape) == 8);
 
-// How many messages per lane and direction may be in buffers of their own at once.
+// The maximum number of messages, per lane and direction, that are in buffers of their own at the
+// same time.
 inline constexpr uint32_t kRendezvousMax = 8;
 
 inline constexpr uint32_t kSlotsMin = 4;
 inline constexpr uint32_t kSlotsMax = 1024;
 inline constexpr uint32_t kSlotBytesMax = 1024 * 1024;
 
-// Returns nullptr, or a constant string that says why our daemons never ask for this shape.
+// Returns nullptr if `shape` is valid, or else a constant string that says why it is not.
 const char* invalid(const LaneShape& shape);
 
-// Returns the distance from one slot to the next.
+// Returns the distance in bytes from one slot to the next.
 constexpr uint32_t stride(const LaneShape& shape) {
   return (sizeof(Envelope) + shape.slot_bytes + 63) / 64 * 64;
 }
 
-// Returns the size of all slots of one side.
+// Returns the size in bytes of all slots of one side.
 constexpr size_t bytes_of(const LaneShape& shape) { return size_t{shape.slots} * stride(shape); }
 
 // The queue pair and the memory that one side opens to the other for a lane. The two sides exchange
-// their offers once each knows the other's shape.
+// their offers after their shapes.
 struct LaneOffer {
   QueuePairAddress queue_pair{};
   RemoteBuffer slots;              // has the messages that the offering side sends; on a lane
                                    // with a fetch leg the other side READs them there
   RemoteBuffer window;             // receives the other side's messages
-  RemoteBuffer sender_extra;       // other memory of its sending leg: indexes or a bitmap
-  RemoteBuffer receiver_extra;     // other memory here of the other side's sending leg: a bitmap
-  uint64_t message_bytes_max = 0;  // the largest payload that it can receive
+  RemoteBuffer sender_extra;       // for the offering side's messages: an index or a bitmap
+  RemoteBuffer receiver_extra;     // for the other side's messages: a bitmap
+  uint64_t message_bytes_max = 0;  // the largest payload that the offering side can receive
 };
 static_assert(sizeof(LaneOffer) ==
               kQueuePairAddressBytes + 4 * sizeof(RemoteBuffer) + sizeof(uint64_t));

@@ -17,7 +17,7 @@ using hatrpc::ring::Socket;
 
 struct Ring {
   PyObject_HEAD;
-  std::shared_ptr<Socket> socket;  // null after close(); a call that waits holds it as well
+  std::shared_ptr<Socket> socket;  // null after close(); each waiting call has a copy
 };
 
 PyObject* failed(int error) {
