@@ -3,20 +3,21 @@
 
 #include <algorithm>
 
+#include "base/lower_case.h"
+
 namespace hat {
 namespace {
 
 constexpr size_t kNameBytesMax = 2048;  // SPIFFE's limit for an id
 constexpr std::string_view kSchemeEnd = "://";
 
-char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
-
 bool is_letter_or_digit(char c) {
-  return (c >= '0' && c <= '9') || (lower(c) >= 'a' && lower(c) <= 'z');
+  return (c >= '0' && c <= '9') || (lower_case(c) >= 'a' && lower_case(c) <= 'z');
 }
 
 bool same_without_case(std::string_view a, std::string_view b) {
-  return std::ranges::equal(a, b, {}, lower, lower);
+  return std::ranges::equal(
+      a, b, [](char one, char other) { return lower_case(one) == lower_case(other); });
 }
 
 }  // namespace

@@ -82,7 +82,7 @@ void Worker::accept_client(size_t endpoint, const ListenerEvents::Accept& accept
 void Worker::take_over_client(size_t endpoint, const ListenerEvents::Accept& accept,
                               engine::Bytes read, const KeptServer* server) {
   counters().connections_taken_over.add();
-  add_client(endpoint, accept).go_on(read, server);
+  add_client(endpoint, accept).continue_from(read, server);
 }
 
 ClientConnection& Worker::add_client(size_t endpoint, const ListenerEvents::Accept& accept) {

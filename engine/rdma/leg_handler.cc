@@ -13,7 +13,7 @@ void LegHandler::on_control(const Envelope&, std::span<const std::byte>) {
 }
 
 void LegHandler::set_may_poll(bool may) {
-  lane_.count_looking(int{may} - int{may_poll_});
+  lane_.count_polling(int{may} - int{may_poll_});
   may_poll_ = may;
 }
 

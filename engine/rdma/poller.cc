@@ -89,11 +89,10 @@ std::byte* Poller::at(uint32_t receive) {
 }
 
 void Poller::post_receives() {
-  constexpr size_t kBatch = 16;
-  std::array<Segment, kBatch> segments;
-  std::array<ReceiveRequest, kBatch> requests;
+  std::array<Segment, kPostBatch> segments;
+  std::array<ReceiveRequest, kPostBatch> requests;
   while (!to_post_.empty()) {
-    const size_t count = std::min(kBatch, to_post_.size());
+    const size_t count = std::min<size_t>(kPostBatch, to_post_.size());
     for (size_t i = 0; i < count; ++i) {
       const uint32_t receive = to_post_[to_post_.size() - 1 - i];
       segments[i] = {at(receive), kReceiveBytes, blocks_[receive / kReceivesPerBlock].lkey()};
@@ -144,10 +143,10 @@ size_t Poller::poll() {
     if (lane->poll()) ++found;
     touch(lane);
   }
-  // This must come before after_look(), whose credits permit the other sides to send more messages.
+  // This must come before after_poll(), whose credits permit the other sides to send more messages.
   if (to_post_.size() >= kPostBatch) post_receives();
   if (touched_.empty()) return found;
-  for (RdmaLane* lane : touched_) lane->after_look();
+  for (RdmaLane* lane : touched_) lane->after_poll();
   touched_.clear();
   return found;
 }

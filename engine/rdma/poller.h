@@ -36,8 +36,8 @@ class Poller {
   // The poller posts used receives again in batches of kPostBatch. So that the other sides of its
   // lanes never lack a posted receive, the poller has kSlack more receives than they can use.
   static constexpr uint32_t kPostBatch = 16;
-  static constexpr uint32_t kCompletionsPerLook = 32;
-  static constexpr uint32_t kSlack = kPostBatch + kCompletionsPerLook;
+  static constexpr uint32_t kCompletionsPerPoll = 32;
+  static constexpr uint32_t kSlack = kPostBatch + kCompletionsPerPoll;
 
   // Creates a poller; `fabric` and `arena` must outlive it.
   static Result<std::unique_ptr<Poller>> create(Fabric& fabric, Arena& arena,
@@ -109,9 +109,9 @@ class Poller {
   std::unordered_map<uint32_t, RdmaLane*> by_number_;
   std::vector<RdmaLane*> lanes_;
   RdmaLane* last_ = nullptr;        // the lane of the last completion, for find()
-  std::vector<RdmaLane*> touched_;  // lanes whose after_look() must be called in this poll
+  std::vector<RdmaLane*> touched_;  // lanes whose after_poll() must be called in this poll
   // The completions of one poll. A local array would be cleared in every poll.
-  std::array<Completion, kCompletionsPerLook> done_;
+  std::array<Completion, kCompletionsPerPoll> done_;
   // The ended lanes whose memory the other side can still access.
   std::vector<std::unique_ptr<RdmaLane>> retired_;
 };

@@ -290,7 +290,7 @@ bool RdmaLane::poll() {
   return found;
 }
 
-void RdmaLane::after_look() {
+void RdmaLane::after_poll() {
   if (broken()) return report_down();
   if (!pending_controls_.empty()) post_controls();
   if (sender_.has_waiting()) sender_.begin_waiting();

@@ -144,11 +144,11 @@ class RdmaLane final : public Lane {
   void on_queue_pair_error(const std::string& detail);
   // Loads the memory of the next message into the processor's cache.
   void expect() const { receiver_.prefetch_next(); }
-  bool may_poll() const { return looking_ != 0 || sender_.starved(); }
+  bool may_poll() const { return polling_legs_ != 0 || sender_.starved(); }
   bool poll();
   bool wants_poll() const;
   bool wants_send_completions() const;
-  void after_look();
+  void after_poll();
   uint32_t receives_needed() const;
   // Moves the queue pair to its error state, and removes the lane from the poller. The lane keeps
   // its memory.
@@ -190,7 +190,7 @@ class RdmaLane final : public Lane {
   // Takes the lane down because the other side violates the lane protocol; `what` describes how.
   void breaks(const char* what);
   void go_down(const std::string& reason);
-  void count_looking(int more) { looking_ += more; }
+  void count_polling(int more) { polling_legs_ += more; }
 
  private:
   // kUp ──go_down()──▶ kFailed ──report_down()──▶ kDown
@@ -256,7 +256,7 @@ class RdmaLane final : public Lane {
   std::array<std::unique_ptr<LegHandler>, kLegCount>
       handlers_;                   // the index is a Leg; null if neither side uses the leg
   std::vector<LegHandler*> used_;  // the elements of `handlers_` that are not null
-  int looking_ = 0;                // how many handlers return true from may_poll()
+  int polling_legs_ = 0;           // how many handlers return true from may_poll()
   std::vector<LegHandler*> late_;  // the handlers whose row in the leg table has `late`
   // The last member, so that C++ destroys it first: then the peer cannot write into freed memory.
   std::unique_ptr<QueuePair> queue_pair_;

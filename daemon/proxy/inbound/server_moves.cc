@@ -31,7 +31,7 @@ void ServerStream::on_detach() {
   // A peer detaches only a bound stream, between two calls.
   if (!binding_.is(Bound::kBound) || is_opaque() || !calls_.empty()) return reset();
   binding_.begin_detach(worker_.reactor().now() + kDetachTime);
-  read_if_room();
+  read_if_space();
   try_detach();
 }
 
@@ -62,7 +62,7 @@ void ServerStream::try_detach() {
 void ServerStream::pin() {
   binding_.pin();
   stream_.send_control(FrameKind::kDetached);
-  read_if_room();
+  read_if_space();
 }
 
 // --- To this stream ---
@@ -94,7 +94,7 @@ void ServerStream::try_attach() {
   upstream_->set_user(this);
   binding_.bind();
   stream_.send_control(FrameKind::kBound);
-  read_if_room();
+  read_if_space();
   answer_sync();
   if (is_opaque()) {
     write_held();

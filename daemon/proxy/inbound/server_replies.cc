@@ -19,12 +19,12 @@ size_t ServerStream::read_budget() const {
   return std::min(stream_.budget(), worker_.scratch().size());
 }
 
-void ServerStream::read_if_room() {
+void ServerStream::read_if_space() {
   if (upstream_) upstream_->want_read(read_budget() != 0);
 }
 
-void ServerStream::on_room() {
-  read_if_room();
+void ServerStream::on_space() {
+  read_if_space();
   if (pooled_ && !stream_.is_closed()) send_pooled_answer();
 }
 
@@ -34,7 +34,7 @@ void ServerStream::on_upstream_bytes(Bytes bytes) {
   } else {
     upstream_->replies().feed(bytes, *this);
   }
-  if (!stream_.is_closed()) read_if_room();
+  if (!stream_.is_closed()) read_if_space();
 }
 
 bool ServerStream::on_head(const thrift::Head& head) {

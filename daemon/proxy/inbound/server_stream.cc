@@ -83,7 +83,7 @@ void ServerStream::on_frame(uint32_t lane, const FrameHeader& header, Bytes payl
     default:  // kCredit was handled above; other kinds of frames are ignored
       break;
   }
-  if (!stream_.is_closed() && header.credit != 0) on_room();
+  if (!stream_.is_closed() && header.credit != 0) on_space();
 }
 
 // Answers a kSync frame once it is certain whether the stream gets a connection of its own, because
@@ -99,7 +99,7 @@ void ServerStream::answer_sync() {
 // old lane was congested. Returns false if the stream is closed now, which can happen after the
 // last reply.
 bool ServerStream::move_to(uint32_t lane) {
-  if (stream_.move_to(lane)) on_room();  // the old lane may have been congested
+  if (stream_.move_to(lane)) on_space();  // the old lane may have been congested
   return !stream_.is_closed();
 }
 
@@ -357,7 +357,7 @@ bool ServerStream::ensure_upstream() {
   if (!upstream_->connected()) {
     worker_.deadlines().set(attempt_, worker_.node().limits.upstream_connect_timeout);
   }
-  read_if_room();
+  read_if_space();
   return true;
 }
 

@@ -51,7 +51,7 @@ class ServerStream final : private UnitSink, private UpstreamUser, private Poole
   // --- Events, which the link passes on ---
   // Handles a frame of the stream, which arrived on the lane with the number `lane`.
   void on_frame(uint32_t lane, const engine::FrameHeader& header, Bytes payload);
-  void on_link_uncongested() { on_room(); }
+  void on_link_uncongested() { on_space(); }
   // Stops waiting for a shared connection. The link calls this for all streams that are about to
   // end, so that a connection which one of these streams frees goes to a stream that continues.
   void stop_waiting();
@@ -159,8 +159,8 @@ class ServerStream final : private UnitSink, private UpstreamUser, private Poole
                     std::string_view detail);
   void fail_front(engine::Failure failure, bool delivered, std::string_view detail);
   void end_all_due();
-  void read_if_room();
-  void on_room();
+  void read_if_space();
+  void on_space();
 
   void close();
   void reset();

@@ -75,7 +75,7 @@ class ClientConnection final : public StreamEvents, private UnitSink, private De
   // Continues a connection of the predecessor, the earlier hatrpcd of this node. The predecessor
   // has read the bytes `read`, and no call has used them. `server` is the connection to the server
   // that a peer keeps for the client, or null if there is none.
-  void go_on(Bytes read, const KeptServer* server);
+  void continue_from(Bytes read, const KeptServer* server);
   // Gives the connection to the successor if no call is in flight on the connection. Returns false
   // if the channel to the successor is full; the worker then tries again.
   bool hand_over(Successor& successor);

@@ -128,7 +128,7 @@ void ClientConnection::on_successor_gone() {
   resume();
 }
 
-void ClientConnection::go_on(Bytes read, const KeptServer* server) {
+void ClientConnection::continue_from(Bytes read, const KeptServer* server) {
   if (server != nullptr) {
     if (!worker_.has_peer(server->peer)) {  // this process's configuration does not have the peer
       end_after_answers();
