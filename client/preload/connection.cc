@@ -162,8 +162,9 @@ bool Connection::has_data() { return has_data(Lock(reader_)); }
 // end arrives.
 //
 // If `asks_kernel` is true, settle() also polls the socket, records the socket's end, and reads a
-// doorbell that this side did not ask for. A call that returns EAGAIN must do this first: with an
-// edge-triggered epoll, a single event can report both a doorbell and the end.
+// doorbell that this side did not ask for. Pass true before a call returns EAGAIN: with an
+// edge-triggered epoll, a single event can report both a doorbell and the end, and no second event
+// follows. Without this, the program would never learn of the end.
 bool Connection::settle(bool asks_kernel, const Lock& reader) {
   const bool doorbell_seen = asks_kernel && (poll_socket() & POLLIN) != 0;
   doorbells_.ask(channel_, ring::kForData);

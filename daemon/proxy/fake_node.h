@@ -69,7 +69,8 @@ inline std::vector<ReportedFailure> failures_in(std::string_view bytes) {
   return failures;
 }
 
-// Returns a Thrift frame of `bytes` bytes with a THeader header and no message.
+// Returns a Thrift frame of `bytes` bytes whose THeader header fills the whole frame, so that there
+// is no message.
 inline std::string theader_without_message(uint32_t bytes) {
   const uint32_t size = bytes - 4;
   const uint32_t words = (size - 10) / 4;

@@ -51,7 +51,7 @@ Result<void> sync_folder(const std::string& path) {
 
 // Syncs `folder` and the folders above it. The entry of a new folder is in its parent folder, and
 // create_directories() can have created several levels. The loop ends at a folder that this process
-// may not read, because this process cannot have created such a folder.
+// may not read, because this process can neither sync such a folder nor have created it.
 Result<void> sync_folder_and_those_above(const std::string& folder) {
   std::filesystem::path path = std::filesystem::absolute(folder).lexically_normal();
   for (;; path = path.parent_path()) {

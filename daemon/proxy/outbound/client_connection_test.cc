@@ -259,8 +259,9 @@ TEST_F(ClientConnectionTest, CountsWhatItKeepsOfAFramesManyMessages) {
   EXPECT_EQ(node_.counters.buffered_bytes.value(), 0u);
 }
 
-// The failed write of the first of the three answers closes the connection and deletes the call, so
-// the other two answers must not be written.
+// The three messages came in one Thrift frame, and one Call object stands for all three. The failed
+// write of the first answer closes the connection and deletes this object, so the other two answers
+// must not be written.
 TEST_F(ClientConnectionTest, EndsWhereTheAnswersToAFramesManyMessagesCannotBeWritten) {
   node_.receive(client_, gets_in_one_frame(3));
   client_->write_error = EPIPE;

@@ -19,8 +19,9 @@
 // After that, the memory must not be reused until the flag is clear or the process that set the
 // flag is gone (QueuePair::settled()).
 //
-// The processes belong to one user, but a defective peer must not crash this process. Each side
-// therefore reads a word that the other side can write only once, and checks the value.
+// The processes belong to one user, but a defective peer must not crash this process. If the other
+// side can write a word, this side therefore copies the word once, and then checks and uses the
+// copy.
 #pragma once
 
 #include <atomic>
