@@ -201,10 +201,10 @@ class LoopQueuePair final : public QueuePair {
   };
 
   // A ring of requests, whose length is a power of two. The requests from `head` to `started` are
-  // outstanding, and the requests from `started` to `tail` have not begun. The requests from `freed`
-  // to `head` are done, but no completion has reported it yet, so they keep their entries as on a
-  // device. So the entries from `freed` to `tail` are in use. check() asserts the order freed, head, started, tail, and that the
-  // entries in use fit into the ring.
+  // outstanding, and the requests from `started` to `tail` have not begun. The requests from
+  // `freed` to `head` are done, but no completion has reported it yet, so they keep their
+  // entries, as on a device. So the entries from `freed` to `tail` are in use. check() asserts
+  // the order freed, head, started, tail, and that the entries in use fit into the ring.
   struct SendQueue {
     std::vector<Request> requests;
     Fifo<uint64_t> signaled;   // numbers of the signaled requests from `head` to `tail`
