@@ -44,7 +44,8 @@ struct FaultsConfig {
   uint64_t seed = 1;
   // The key `delay`: each completion is delayed by a random time below this value.
   std::chrono::nanoseconds delay_max{};
-  // The percentage of memory registrations, queue creations and queue pair creations that fail.
+  // The percentage of these operations that fail: memory registrations, and the creation of
+  // completion queues, receive queues and queue pairs.
   uint32_t refused_percent = 0;
   // For each lane, a random number from 1 to cut_within (or silent_within) is chosen. After this
   // number of work requests, the lane breaks (cut_within) or stops responding (silent_within). The

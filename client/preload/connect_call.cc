@@ -114,8 +114,8 @@ void carry_over(int from, int to) {
   real::fcntl(to, F_SETFL, reinterpret_cast<void*>(intptr_t{flags}));
 }
 
-// Gives the program's descriptor number `fd` to the ring's unix socket, and adds the unix socket to
-// the epolls that watched the TCP socket.
+// Makes the program's descriptor number `fd` refer to `socket`, the unix socket of a ring, instead
+// of its TCP socket. Adds the unix socket to the epolls that watched the TCP socket.
 bool replace(int fd, int socket, const std::vector<EpollWatch>& watches) {
   const int flags = real::fcntl(fd, F_GETFD, nullptr);
   if (flags < 0) return false;

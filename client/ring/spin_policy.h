@@ -34,8 +34,8 @@ class SpinPolicy {
   using TimePoint = std::chrono::steady_clock::time_point;
   using Duration = std::chrono::nanoseconds;
 
-  // A yield is costly if it takes longer than this: a busy process shares the core. An application
-  // that only answers calls gives the core back sooner.
+  // A yield is costly if it takes longer than this, because then a busy process shares the core. A
+  // process that only answers calls gives the core back sooner than this.
   static constexpr Duration kYieldMax = std::chrono::milliseconds(1);
   // After a costly yield (see kYieldMax), polling is not allowed for kSleepsMin. This time doubles,
   // up to kSleepsMax, if fewer than kGoodYields short yields were between two costly yields.

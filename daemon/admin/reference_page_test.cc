@@ -9,8 +9,8 @@
 #include "base/quantities.h"
 #include "config/limit_keys.h"
 #include "config/yaml.h"
-#include "daemon/admin/metrics_page.h"
 #include "daemon/admin/fake_control.h"
+#include "daemon/admin/metrics_page.h"
 #include "daemon/admin/metrics_reader_for_tests.h"
 
 // Checks that each list in docs/reference.md has the same entries as the list in the code.

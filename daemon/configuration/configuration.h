@@ -30,8 +30,8 @@ struct Configuration {
 };
 
 // Reads all files, and adds every error and warning to `diagnostics`. The result may be used only
-// if none is an error. `fingerprint` is computed before any file but the node's is read, so that a
-// later change is noticed.
+// if none is an error. `fingerprint` is computed after the node's configuration file is read and
+// before all other files are, so that a change during or after the reading is noticed.
 Configuration load_configuration(const std::string& file, Diagnostics& diagnostics);
 
 // Returns the services that `endpoints` and `serves` of the node's file name.

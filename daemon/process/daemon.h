@@ -162,9 +162,9 @@ class Daemon final : public Control, private TakeoverEvents, private TakeoverOff
   Result<ReloadReport> try_reload(bool dry_run);
   std::shared_ptr<const RoutingTable> make_routes(uint64_t generation,
                                                   const Configuration& configuration);
-  // Returns a text that says why the profile is not used, if it was measured on another fabric than
-  // this node's. Returns nullopt if the profile is used, if there is no profile, or if this node has
-  // no RDMA fabric.
+  // Returns a text that says why the profile is not used, if it was measured on another fabric
+  // than this node's. Returns nullopt if the profile is used, if there is no profile, or if this
+  // node has no RDMA fabric.
   std::optional<std::string> profile_unused(const Configuration& configuration) const;
 
   const std::string config_file_;

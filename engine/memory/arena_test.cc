@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// engine/memory/arena_test.cc: tests the buddy method, arenas, and borrowed ranges.
+// engine/memory/arena_test.cc: tests the buddy allocator, arenas, and borrowed ranges.
 #include "engine/memory/arena.h"
 
 #include <gtest/gtest.h>

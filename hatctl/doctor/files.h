@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// hatctl/doctor/files.h: reads small files of /proc and /sys. Tests put another folder before the
+// hatctl/doctor/files.h: reads small files of /proc and /sys. Tests replace the root folder of the
 // paths.
 #pragma once
 
