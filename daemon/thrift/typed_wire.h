@@ -3,8 +3,9 @@
 // that is complete in memory. There is one class for each encoding, and all have the same
 // functions. request_check.cc uses them to compare a request with the types in the manifest.
 //
-// Each function returns false if the bytes are not the expected token, or are not spelt as Apache
-// Thrift's writers spell it (numbers in their shortest form, JSON without white space).
+// Each function returns false if the bytes are not the expected token, or differ from what Apache
+// Thrift's writers write for it (numbers in their shortest form, JSON without white space). Call the
+// functions in this order:
 //
 //   begin_struct()  [next_field() value]…  until a field is_stop
 //   begin_list()    [next_element() value]…  end_list()

@@ -3,21 +3,22 @@
 // plan's reason from the function's hints and facts about a host. The planner is pure: it does no
 // I/O and keeps no state, so `hintgen --explain`, `hatctl routes` and the daemon get the same plan.
 //
-// The planner's table gives protocols and polling by performance goal (row) and number of callers
-// (column). Sources: the design note in docs/architecture.md; HatRPC SC'21 Figure 6 and section
-// 3.3.
+// The planner's table gives protocols and polling by performance goal (row) and number of
+// callers (column). A cell names the protocol, or one protocol for small and one for large
+// messages, and after a semicolon the polling. Sources: the design note in docs/architecture.md;
+// HatRPC SC'21 Figure 6 and section 3.3.
 //
 //   goal        under                     full                         over
-//   latency     direct_write_imm, busy    direct_write_imm, busy       direct_write_imm, event
-//   throughput  direct_write_imm, busy    small direct_write_imm,      as full
+//   latency     direct_write_imm; busy    direct_write_imm; busy       direct_write_imm; event
+//   throughput  direct_write_imm; busy    small direct_write_imm,      as full
 //                                         large rfp; event
 //   res_util    small direct_write_imm,   small eager,                 as full
 //               large write_rndv; event   large write_rndv; event
-//   none        hybrid_eager_rndv,        as under                     as under
+//   none        hybrid_eager_rndv;        as under                     as under
 //               adaptive
 //
 // small   messages of at most Plan::small_bytes_max; all longer messages are large
-// under   at most HostFacts::nic_cores callers
+// under   at most HostFacts::nic_cores callers; also without the hint `concurrency`
 // full    more callers than that, but at most HostFacts::cores
 // over    more callers than HostFacts::cores
 //

@@ -164,8 +164,8 @@ class RdmaLane final : public Lane {
   // buffer yet; UINT64_MAX if there is none. Announced messages get buffers in the order of their
   // numbers, whichever leg announced them.
   uint64_t first_waiting() const;
-  // Returns the memory into which this side, as a receiver, READs the other side's table or bitmap
-  // of messages to fetch.
+  // Returns the memory into which this side, as a receiver, READs the table or bitmap in which the
+  // sender shows which messages are ready.
   std::span<std::byte> scratch_in() const;
   // Returns the memory into which this side, as a sender, READs the other side's bitmap of
   // delivered messages.
