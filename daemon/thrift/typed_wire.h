@@ -4,8 +4,8 @@
 // functions. request_check.cc uses them to compare a request with the types in the manifest.
 //
 // Each function returns false if the bytes are not the expected token, or differ from what Apache
-// Thrift's writers write for it (numbers in their shortest form, JSON without white space). Call the
-// functions in this order:
+// Thrift's writers write for it (numbers in their shortest form, JSON without white space). Call
+// the functions in this order:
 //
 //   begin_struct()  [next_field() value]…  until a field is_stop
 //   begin_list()    [next_element() value]…  end_list()
