@@ -51,7 +51,8 @@ std::optional<T> word(std::string_view text, std::span<const std::string_view> w
 }
 
 // Returns the correct spelling of the size that `value` probably means, for an error message: 4KiB
-// for "4KB", 10KiB for "10K", and 64 for "64bytes". Returns nullopt if `value` is not a size.
+// for "4KB", 10KiB for "10K", and 64 for "64bytes". Returns nullopt if `value` is not a number with
+// a unit that resembles a known unit.
 std::optional<std::string> meant_bytes(std::string_view value) {
   const auto [count, unit] = split_unit(value);
   if (count.empty() || unit.empty()) return std::nullopt;

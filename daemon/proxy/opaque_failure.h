@@ -16,9 +16,9 @@
 
 namespace hat {
 
-// Counts the failure, and logs it unless another such failure was logged within the last second.
-// `what` names the endpoint (client's side) or the service and peer (server's side); `detail` is
-// the reason as text.
+// Counts the failure. Logs it unless this function has logged a failure within the last second, of
+// any opaque stream in the process. `what` names the endpoint (client's side) or the service and
+// peer (server's side); `detail` is the reason as text.
 void note_opaque_failure(WorkerCounters& counters, Side side, std::string_view what,
                          engine::Failure failure, std::string_view detail);
 

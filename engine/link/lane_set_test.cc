@@ -173,8 +173,8 @@ TEST_F(LaneSets, TheEndOfTheLinkIsTheEndOfAll) {
   EXPECT_EQ(control_.sent.size(), 2u) << "nothing is said on a link that is down";
 }
 
-// An initiator and an acceptor in one process. The test delivers the frames that the two sides
-// would exchange over TCP.
+// An initiator and an acceptor in one process. They have no TCP connection, so the test itself
+// delivers the frames that would use it. Frames on a lane go over the loop fabric.
 class TwoLaneSets : public testing::Test {
  protected:
   struct Side final : LaneSetEvents {

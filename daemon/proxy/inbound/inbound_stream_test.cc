@@ -32,7 +32,7 @@ std::string frame_of_call(uint64_t ordinal, uint8_t flags = engine::kLastPiece) 
       call_meta("get", 7) + strict_message(thrift::MessageType::kCall, "get", 7));
 }
 
-// --- A peer that sends more after its kEnd ---
+// --- A peer that sends calls or bytes after its kEnd ---
 
 struct Breach {
   const char* what;

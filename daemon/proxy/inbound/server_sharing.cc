@@ -55,7 +55,9 @@ void ServerStream::advance_pooled() {
   close_if_done();
 }
 
-// Passes the unanswered calls to a connection that only this stream uses.
+// Opens a connection that only this stream uses, and passes all held calls to it. At this moment no
+// call of this stream is on a shared connection. If the service has reached its limit of
+// connections, fails the first held call.
 void ServerStream::take_own() {
   if (!ensure_upstream()) {
     return fail_front(Failure::kOverloaded, false,
