@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// hatctl/top.cc: formats the rates of functions, which `hatctl top` shows every second, as a table
-// or as JSON.
+// hatctl/top.cc: formats the rates of functions, which `hatctl top` shows after each interval, as a
+// table or as JSON.
 #include <set>
 #include <string_view>
 #include <utility>

@@ -9,8 +9,8 @@
 
 namespace hat {
 
-// Returns the address in $HATKV_ADDRESS, or tcp:127.0.0.1:9091 if the variable is not set. Returns
-// an error if the variable is not an address.
+// Returns the address in $HATKV_ADDRESS, or tcp:127.0.0.1:9091 if the variable is not set or is
+// empty. Returns an error if the variable is not an address.
 inline Result<Address> default_server_address() {
   const char* text = std::getenv("HATKV_ADDRESS");
   const bool is_set = text != nullptr && *text != '\0';

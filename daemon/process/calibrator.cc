@@ -134,7 +134,9 @@ Result<std::shared_ptr<CalibrationJob>> Calibrator::answer(const engine::CostOpe
     const auto answered = answer_now(open, *job);
     const Result<void> end = end_of(*job, answered);
     job->finish(end);
-    LOG(INFO) << "a peer has calibrated with this node" << (end ? "" : ": ") << text_of(end);
+    LOG(INFO) << (end ? "a peer has calibrated with this node"
+                      : "a peer's calibration with this node failed: ")
+              << text_of(end);
   });
 }
 

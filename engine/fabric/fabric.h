@@ -106,7 +106,8 @@ struct WorkRequest {
   uint64_t id = 0;
   Opcode opcode = Opcode::kSend;
   bool signaled = true;
-  // post() copies the bytes to send, at most inline_bytes_max. Not possible for READs and atomics.
+  // If true, post() copies the bytes to send (at most inline_bytes_max), so the caller may reuse
+  // their memory as soon as post() returns. Must be false for READs and atomics.
   bool inlined = false;
   bool solicited = false;  // also wakes a thread that waits for solicited completions only
   uint32_t imm = 0;

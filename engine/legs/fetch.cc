@@ -100,8 +100,9 @@ class Fetch final : public LegHandler {
 
 // --- The sender S ---
 
-// Only fills the table: the receiver READs the message by itself. If the receiver did not READ now,
-// SendSide::leg_for() would have chosen another leg.
+// Posts nothing, because the receiver READs the message by itself. Stores only the message's entry
+// (fetch 1 and 2) and bucket (fetch 2) in the table; fetch 0 has no table. If the receiver wanted
+// pushed replies, SendSide::leg_for() would have chosen another leg.
 void Fetch::start(Outgoing& message) {
   const uint64_t slots = sender_.shape().slots;
   const uint64_t slot = message.sequence & (slots - 1);

@@ -30,9 +30,8 @@ std::string comparison(const ComponentCosts& costs, uint64_t bytes, ProtocolId o
   return "a call of " + exact_size_text(bytes) + " takes " + by(one) + ", " + by(other);
 }
 
-// Replaces the protocol of a latency plan with eager if eager is faster (eager needs no window of
-// memory that the peer writes to), and busy polling with event polling if busy polling saves
-// little.
+// Changes a latency plan by predicted times. Eager replaces the plan's protocol if it is faster
+// (kWorth). Event polling replaces busy polling if busy polling saves little (kPollingWorth).
 void weigh_latency(Plan& plan, bool polling_is_open, const ComponentCosts& costs) {
   const uint64_t bytes = plan.slot_bytes;
   plan.reason += comparison(costs, bytes, plan.small, kEager, plan.polling);

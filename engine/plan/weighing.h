@@ -3,13 +3,13 @@
 // the planner's table has made, if measured costs show that another choice is faster. Pure: no I/O
 // and no state.
 //
-//   goal         what the measured costs decide
+//   perf_goal    what the measured costs decide
 //   latency      eager replaces direct_write_imm if it is faster for messages of the plan's size.
 //                Busy polling becomes event polling unless busy polling saves more than
 //                kPollingWorth of the time of a call
 //   throughput   nothing: no measured cost includes the processor time that a server saves
 //   res_util     the size that separates small from large messages (border_bytes())
-//   none         direct_write_imm, with a rendezvous for larger messages, replaces
+//   (no hint)    direct_write_imm, with a rendezvous for larger messages, replaces
 //                hybrid_eager_rndv if it is faster
 //
 // Measurements vary, so a protocol replaces the protocol of the table only if it takes at most

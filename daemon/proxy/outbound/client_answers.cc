@@ -276,8 +276,9 @@ void ClientConnection::on_writable() {
   if (!over()) resume();
 }
 
-// Grants credit to the peer for reply bytes that the client's socket or ring has accepted. Bytes of
-// this daemon's own exceptions cost no credit.
+// Grants credit to the peer for this stream's reply bytes that the client's socket or ring has
+// accepted. Other bytes have used no credit of this stream, so they give none back: exceptions of
+// this daemon, and bytes that came on an earlier stream.
 void ClientConnection::wrote(size_t bytes) {
   const size_t own = std::min(bytes, ungranted_);
   ungranted_ -= own;
