@@ -21,8 +21,8 @@ class HttpClient {
   explicit HttpClient(std::string socket) : socket_(std::move(socket)) {}
 
   // Sends one request and returns the answer with its HTTP status, even if the status is an error.
-  // `path` begins with a slash. Returns an error only if hatrpcd cannot be reached; the text of the
-  // error says what to do.
+  // `path` begins with a slash. Returns an error only if no complete answer arrives; the text of
+  // the error says what to do.
   Result<HttpAnswer> get(const std::string& path) const { return ask(path, false); }
   Result<HttpAnswer> post(const std::string& path) const { return ask(path, true); }
 

@@ -54,9 +54,11 @@ class Connection {
   // Returns the events that poll(2) would report for a TCP socket: the ones of `events` that have
   // occurred, and POLLHUP or POLLERR if they apply.
   short ready(short events);
-  // Asks for a doorbell if `events` include data. Returns false if one of `events` has already
-  // occurred. `woken` is true if the socket became readable during the last sleep of the caller,
-  // but the ring was empty.
+  // Prepares a sleep: asks for a doorbell if `events` include data. Returns false if one of
+  // `events` has already occurred, so that the caller must not sleep. `woken` must be true if the
+  // socket became readable during the caller's last sleep, but the ring was empty. Then the
+  // function also looks in the socket for its end, and for a doorbell that this side did not ask
+  // for.
   bool may_sleep(short events, bool woken);
   // Records the end of the socket if `revents`, the events that poll(2) has reported for the
   // socket, include the end.

@@ -30,8 +30,9 @@ struct Configuration {
 };
 
 // Reads all files, and adds every error and warning to `diagnostics`. The result may be used only
-// if none is an error. `fingerprint` is computed after the node's configuration file is read and
-// before all other files are, so that a change during or after the reading is noticed.
+// if none is an error. `fingerprint` is computed after the node's configuration file is read,
+// because that file names the other files, and before the other files are read. So a change of one
+// of the other files during the reading, or of any file later, changes the number and is noticed.
 Configuration load_configuration(const std::string& file, Diagnostics& diagnostics);
 
 // Returns the services that `endpoints` and `serves` of the node's file name.

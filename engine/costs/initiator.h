@@ -65,11 +65,11 @@ class Initiator {
   Outcome<void> put(uint64_t offset, size_t bytes);
   // Reads `bytes` of the target's memory at `offset` into the beginning of local().
   Outcome<void> get(uint64_t offset, size_t bytes);
-  // Replaces, atomically, the 8-byte word at `offset` with `desired` if its value is `expected`.
-  // Returns the value before the operation.
+  // Replaces, atomically, the 8-byte word at `offset` of the target's memory with `desired` if its
+  // value is `expected`. Returns the word's value before the operation.
   Outcome<uint64_t> compare_swap(uint64_t offset, uint64_t expected, uint64_t desired);
-  // Adds, atomically, `addend` to the 8-byte word at `offset`. Returns the value before the
-  // operation.
+  // Adds, atomically, `addend` to the 8-byte word at `offset` of the target's memory. Returns the
+  // word's value before the operation.
   Outcome<uint64_t> fetch_add(uint64_t offset, uint64_t addend);
   // Sends the first `bytes` of request() to the target and waits for the reply. The returned reply
   // is valid until the next call.

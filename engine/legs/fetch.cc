@@ -8,8 +8,9 @@
 //                  reply had more than 4 KiB; READ the rest if the reply is longer
 //        fetch 1   READ index entry n: the reply's length; READ the slot
 //        fetch 2   READ bucket n: the entry's index; READ the entry: the length; READ the slot
-//   R ── SEND (push) ──▶ S      after empty_polls_max READs that found no reply: S then sends the
-//                               replies by the leg `send` if they fit, or else by `read_rndv`
+//   R ── SEND (push) ──▶ S      after empty_polls_max READs in a row that found no reply: S then
+//                               sends the replies by the leg `send` if they fit, or else by
+//                               `read_rndv`
 //
 // R gets no completion when a reply is ready, so R takes a reply only if its number and checksum
 // are correct. After S has pushed some replies, R READs again. R's next envelope announces this to
@@ -19,9 +20,10 @@
 //          same time.
 // Source   HatRPC (SC'21) 3.1, RFP, FaRM, Pilaf; the switch to pushing is RFP's (EuroSys'17).
 //          Differs: RFP stops READing if the server's processing time is long, this code after a
-//          number of READs in vain (which find no reply). This code READs again after a number of
-//          delivered messages, which doubles each time that READs were in vain (up to kInVainMax
-//          times the first number).
+//          number of READs in a row that find no reply. This code READs again after a number of
+//          delivered messages. If R then asks for pushes again without having found a reply by
+//          READ, the number doubles (up to kInVainMax times the first number); a reply that R
+//          finds by READ sets the number back to the first.
 #include <algorithm>
 #include <atomic>
 #include <cstring>

@@ -34,7 +34,8 @@ class LaneSide final : public LaneEvents {
   uint64_t call(uint64_t number, size_t bytes, uint16_t replies = 1);
   void answer(uint64_t number, const std::vector<std::byte>& payload);
 
-  // Handles a received call. If `on_call` is not set, the side replies with the call's payload.
+  // Handles a received call that expects a reply. If `on_call` is not set, the side replies with
+  // the call's payload.
   std::function<void(const FrameHeader&, Bytes)> on_call;
   bool keeps = true;  // true if `frames` must keep each received frame
   std::vector<Frame> frames;

@@ -22,7 +22,8 @@ struct Device {
   ibv_gid gid{};
   std::string why;  // why this device, this port and this GID were chosen
 
-  // Returns "rxe0, port 1, GID index 1: why".
+  // Returns a text such as "rxe0, port 1, GID index 1: ", followed by the member `why`. Without an
+  // Ethernet port, the text has no GID index.
   std::string describe() const;
   bool by_gid() const { return port_attributes.link_layer == IBV_LINK_LAYER_ETHERNET; }
 };
