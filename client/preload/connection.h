@@ -56,9 +56,9 @@ class Connection {
   short ready(short events);
   // Prepares a sleep: asks for a doorbell if `events` include data. Returns false if one of
   // `events` has already occurred, so that the caller must not sleep. `woken` must be true if the
-  // socket became readable during the caller's last sleep, but the ring was empty. Then the
-  // function also looks in the socket for its end, and for a doorbell that this side did not ask
-  // for.
+  // socket became readable during the caller's last sleep, but the ring was empty. If it is true
+  // and `events` include data, the function also looks in the socket for its end, and for a
+  // doorbell that this side did not ask for.
   bool may_sleep(short events, bool woken);
   // Records the end of the socket if `revents`, the events that poll(2) has reported for the
   // socket, include the end.
