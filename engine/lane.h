@@ -11,6 +11,7 @@
 #include <string>
 
 #include "engine/frame.h"
+#include "engine/send_turns.h"
 
 namespace hat::engine {
 
@@ -30,8 +31,6 @@ class LaneEvents {
   virtual ~LaneEvents() = default;
   // Handles a received frame. `payload` is valid until this function returns.
   virtual void on_frame(const FrameHeader& header, Bytes payload) = 0;
-  // Reports that Lane::congested() has become false again.
-  virtual void on_uncongested() = 0;
   // Reports that the lane no longer uses the memory that frame `number` borrowed from an
   // application (RdmaLane::send_zero_copy()). The reports for several frames can come in any order.
   virtual void on_returned([[maybe_unused]] uint64_t number) {}
@@ -45,15 +44,17 @@ class Lane {
   virtual ~Lane() = default;
   // Queues a frame. The payload is a copy of all `pieces`, and the lane sets the header's
   // payload_bytes. A lane queues a frame even if the lane is congested, so that control frames are
-  // always sent; a caller that sends messages must check congested() first. A lane that is down
+  // always sent; a caller that sends messages must ask turns() first. A lane that is down
   // drops the frame. Returns the frame's number for fate(), which is greater than the numbers of
   // all earlier frames.
   virtual uint64_t send(FrameHeader header, std::initializer_list<Bytes> pieces) = 0;
   // Returns whether the frame `number` has arrived at the other side, as far as this side knows.
   virtual Fate fate(uint64_t number) const = 0;
-  // Returns true if the queue is so full that the caller should wait for on_uncongested() before it
-  // sends more messages.
+  // Returns true if the queue is so full that no more messages should be sent. turns() calls the
+  // streams that wait when this has changed.
   virtual bool congested() const = 0;
+  // Returns the order in which streams send on this lane.
+  SendTurns& turns() { return turns_; }
   // Returns true if the lane can send no more frames, even if on_down() was not called yet: the
   // lane first reads the bytes that have already arrived.
   virtual bool broken() const = 0;
@@ -62,6 +63,9 @@ class Lane {
   virtual bool idle() const = 0;
   // Sends the queued frames. The worker calls this function once per event-loop iteration.
   virtual void flush() = 0;
+
+ private:
+  SendTurns turns_{*this};
 };
 
 }  // namespace hat::engine

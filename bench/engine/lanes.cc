@@ -127,7 +127,6 @@ class Side {
     void on_frame(const FrameHeader& header, Bytes payload) override {
       side.on_frame(index, header, payload);
     }
-    void on_uncongested() override {}
     void on_down(const std::string& reason) override {
       side.down_ = true;
       side.why_down_ = reason;

@@ -54,7 +54,6 @@ class LinkNode : public engine::SessionEvents,
   Result<void> on_hello(engine::Session&) override { return {}; }
   void on_session_up(engine::Session&) override { link_up = true; }
   void on_frame(engine::Session&, const engine::FrameHeader&, engine::Bytes) override {}
-  void on_uncongested(engine::Session&) override {}
   void on_session_down(engine::Session&, const std::string& reason) override;
   Result<engine::LaneShape> on_lane_wanted(const engine::LaneWish& wish) override {
     return wish.back;
@@ -62,7 +61,6 @@ class LinkNode : public engine::SessionEvents,
   void on_lane_up(engine::LaneSet&, uint32_t lane) override { lane_up = lane; }
   void on_lane_message(engine::LaneSet& set, uint32_t lane, const engine::FrameHeader& header,
                        engine::Bytes payload) override;
-  void on_lane_uncongested(engine::LaneSet&, uint32_t) override {}
   void on_lane_down(engine::LaneSet& set, uint32_t lane, bool was_up,
                     const std::string& reason) override;
 

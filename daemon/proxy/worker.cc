@@ -348,11 +348,7 @@ void Worker::on_iteration_end() {
   if (std::exchange(move_ended_, false)) move_more();
   if (successor_) hand_over_clients();
   flush();
-  // An event during flush() can queue frames on a lane that flush() has already sent.
-  bool stirred = false;
-  for (auto& [name, peer] : peers_) stirred |= peer.take_stirred();
-  for (auto& node : leaving_) stirred |= node.mapped().take_stirred();
-  if (stirred || !deferred_->empty()) flush();
+  if (std::exchange(flush_again_, false) || !deferred_->empty()) flush();
   if (move_ended_) next_iteration_->set(reactor_.now());
 }
 

@@ -196,6 +196,9 @@ class Worker final : public IterationEvents {
   void defer_delete(PeerLink& replaced);
   void defer_delete(AcceptedLink& link);
   void defer_delete(std::unique_ptr<ServerStream> stream);
+  // Sends the frames of all lanes once more in this iteration. Call this from an event of a lane
+  // that lets a stream send, because the stream can use a lane that was flushed before.
+  void flush_again() { flush_again_ = true; }
 
  private:
   static constexpr size_t kMovesMax = 64;
@@ -216,6 +219,7 @@ class Worker final : public IterationEvents {
   Reactor& reactor_;
   Setup setup_;
   std::shared_ptr<const RoutingTable> routes_;
+  bool flush_again_ = false;
   std::array<std::byte, engine::kPieceBytesMax> scratch_;
   CallPool calls_;
   Deadlines deadlines_;

@@ -289,8 +289,6 @@ void LaneSet::Member::on_returned(uint64_t frame) {
   set.events_.on_lane_returned(set, number, frame);
 }
 
-void LaneSet::Member::on_uncongested() { set.events_.on_lane_uncongested(set, number); }
-
 void LaneSet::Member::on_down(const std::string& reason) { set.go_down(*this, reason, true); }
 
 }  // namespace hat::engine

@@ -46,7 +46,6 @@ class LaneSetEvents {
   virtual void on_lane_up(LaneSet& lanes, uint32_t lane) = 0;
   virtual void on_lane_message(LaneSet& lanes, uint32_t lane, const FrameHeader& header,
                                Bytes payload) = 0;
-  virtual void on_lane_uncongested(LaneSet& lanes, uint32_t lane) = 0;
   // Reports that the lane no longer uses the memory that frame `frame` borrowed from an application
   // (RdmaLane::send_zero_copy()).
   virtual void on_lane_returned(LaneSet&, [[maybe_unused]] uint32_t lane,
@@ -110,7 +109,6 @@ class LaneSet final : public LaneFrames {
   struct Member final : LaneEvents {
     Member(LaneSet& of, uint32_t its_number) : set(of), number(its_number) {}
     void on_frame(const FrameHeader& header, Bytes payload) override;
-    void on_uncongested() override;
     void on_returned(uint64_t frame) override;
     void on_down(const std::string& reason) override;
 

@@ -97,7 +97,6 @@ class Side final : public LaneSetEvents {
     require(header.payload_bytes == payload.size(), "a payload of another length than its header");
     up_[lane].received.emplace_back(reinterpret_cast<const char*>(payload.data()), payload.size());
   }
-  void on_lane_uncongested(LaneSet&, uint32_t) override {}
   void on_lane_down(LaneSet&, uint32_t lane, bool was_up, const std::string& reason) override {
     require(!reason.empty(), "a lane went down for no reason");
     require(was_up == up_.contains(lane), "was_up is wrong");

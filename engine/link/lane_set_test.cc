@@ -92,7 +92,6 @@ class LaneSets : public testing::Test, public LaneSetEvents {
   }
   void on_lane_up(LaneSet&, uint32_t lane) override { up_.push_back(lane); }
   void on_lane_message(LaneSet&, uint32_t, const FrameHeader&, Bytes) override {}
-  void on_lane_uncongested(LaneSet&, uint32_t) override {}
   void on_lane_down(LaneSet&, uint32_t, bool, const std::string& why) override {
     down_.push_back(why);
   }
@@ -187,7 +186,6 @@ class TwoLaneSets : public testing::Test {
       heard.emplace_back(
           header.kind, std::string(reinterpret_cast<const char*>(payload.data()), payload.size()));
     }
-    void on_lane_uncongested(LaneSet&, uint32_t) override {}
     void on_lane_down(LaneSet&, uint32_t, bool, const std::string& why) override { down = why; }
 
     std::unique_ptr<RdmaHost> host;

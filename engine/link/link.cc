@@ -60,8 +60,6 @@ void Link::on_frame(Session&, const FrameHeader& header, Bytes payload) {
   events_.on_link_frame(*this, header, payload);
 }
 
-void Link::on_uncongested(Session&) { events_.on_link_uncongested(*this); }
-
 void Link::on_session_down(Session&, const std::string& reason) {
   const bool was_up = session_was_up_;
   if (was_up && !going_away_) down_since_ = reactor_.now();

@@ -23,7 +23,6 @@ class LinkEvents {
   virtual ~LinkEvents() = default;
   virtual void on_link_up(Link& link) = 0;
   virtual void on_link_frame(Link& link, const FrameHeader& header, Bytes payload) = 0;
-  virtual void on_link_uncongested(Link& link) = 0;
   // Reports that the peer is going to shut down, so new calls must not use this link. The
   // implementation calls agree_to_go_away() once all frames that it sent, on TCP or RDMA lanes,
   // have arrived at the peer.
@@ -96,7 +95,6 @@ class Link final : public SessionEvents {
   Result<void> on_hello(Session&) override { return {}; }  // only an acceptor's session calls it
   void on_session_up(Session& session) override;
   void on_frame(Session& session, const FrameHeader& header, Bytes payload) override;
-  void on_uncongested(Session& session) override;
   void on_session_down(Session& session, const std::string& reason) override;
 
   void attempt();

@@ -73,7 +73,6 @@ class Owner final : public LinkEvents, public SessionEvents {
   void on_link_frame(Link&, const FrameHeader& header, Bytes payload) override {
     if (!down) keep(header, payload);
   }
-  void on_link_uncongested(Link&) override {}
   void on_link_going_away(Link& link) override { link.agree_to_go_away(); }
   void on_link_down(Link&, bool, const std::string& reason) override {
     if (!down) went_down(reason);
@@ -87,7 +86,6 @@ class Owner final : public LinkEvents, public SessionEvents {
   void on_frame(Session&, const FrameHeader& header, Bytes payload) override {
     keep(header, payload);
   }
-  void on_uncongested(Session&) override {}
   void on_session_down(Session&, const std::string& reason) override { went_down(reason); }
 
   bool up = false;

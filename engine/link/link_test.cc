@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 
+#include "engine/fake_member.h"
 #include "tests/fake_reactor.h"
 
 namespace hat::engine {
@@ -30,7 +31,6 @@ struct Log final : LinkEvents {
     lines.push_back("frame " + std::to_string(static_cast<int>(header.kind)) + " " +
                     std::to_string(payload.size()));
   }
-  void on_link_uncongested(Link&) override { lines.push_back("uncongested"); }
   void on_link_going_away(Link& link) override { link.agree_to_go_away(); }
   void on_link_down(Link&, bool was_up, const std::string& reason) override {
     lines.push_back((was_up ? "down: " : "failed: ") + reason);
@@ -224,15 +224,23 @@ TEST_F(LinkTest, TakesNothingMoreOnceAWriteFailedAndEndsWhenAllIsRead) {
   EXPECT_THAT(log_.lines, ElementsAre("up", "frame 12 3", "down: Broken pipe"));
 }
 
-TEST_F(LinkTest, IsCongestedWhileThePeerTakesNothingAndSaysWhenThatIsOver) {
+TEST_F(LinkTest, IsCongestedWhileThePeerTakesNothingAndThenServesTheStreamsThatWait) {
   receive(hello_of("host-b"));
   congest();
   EXPECT_TRUE(link_.lane().congested());
   EXPECT_TRUE(wire().writing);
+  FakeMember member;
+  member.on_each = [&] { link_.lane().send({.kind = FrameKind::kRaw, .stream = 1}, {}); };
+  EXPECT_EQ(link_.lane().turns().budget(member), 0u);
   wire().space = SIZE_MAX;
   wire().events->on_writable();
   EXPECT_FALSE(link_.lane().congested());
-  EXPECT_THAT(log_.lines, ElementsAre("up", "uncongested"));
+  EXPECT_EQ(member.turns, 1);
+  EXPECT_FALSE(link_.lane().idle());
+  EXPECT_TRUE(wire().writing) << "the frame of the turn is sent by the next event";
+  wire().events->on_writable();
+  EXPECT_TRUE(link_.lane().idle());
+  EXPECT_FALSE(wire().writing);
 }
 
 // The peer uses TLS on its links, but this node does not.

@@ -115,10 +115,6 @@ void Session::on_cost_frame(const FrameHeader& header, Bytes payload) {
               {std::as_bytes(std::span(kNone))});
 }
 
-void Session::on_uncongested() {
-  if (state_ == State::kUp) events_.on_uncongested(*this);
-}
-
 void Session::on_down(const std::string& reason) { go_down(reason); }
 
 void Session::go_down(const std::string& reason) {

@@ -36,7 +36,6 @@ class SessionEvents {
   virtual Result<void> on_hello(Session& session) = 0;
   virtual void on_session_up(Session& session) = 0;  // both hellos have arrived; peer() is known
   virtual void on_frame(Session& session, const FrameHeader& header, Bytes payload) = 0;
-  virtual void on_uncongested(Session& session) = 0;
   virtual void on_session_down(Session& session, const std::string& reason) = 0;
 };
 
@@ -96,7 +95,6 @@ class Session final : public LaneEvents {
   enum class State : uint8_t { kHandshake, kUp, kDown };
 
   void on_frame(const FrameHeader& header, Bytes payload) override;
-  void on_uncongested() override;
   void on_down(const std::string& reason) override;
 
   void on_lane_frame(const FrameHeader& header, Bytes payload);

@@ -50,8 +50,9 @@ void TcpLane::wrote(const BufferedWriter::Written& written) {
     return go_down("the peer does not read the data that this daemon sends");
   if (congested_ && out_.size() <= kCongestedBytes / 2) {
     congested_ = false;
-    events_.on_uncongested();
-    flush();  // sends now what the callback has queued, without waiting for the next iteration
+    turns().serve();
+    // Sends the new frames in a later iteration, so that this lane does not hold up the others.
+    if (!out_.empty()) out_.await_writable(*stream_);
   }
 }
 

@@ -33,7 +33,6 @@ struct Owner final : LaneEvents {
                  {payload.first(std::min<size_t>(payload.size(), 100))});
     }
   }
-  void on_uncongested() override {}
   void on_down(const std::string& reason) override {
     if (down || reason.empty()) std::abort();
     down = true;

@@ -23,7 +23,6 @@ TEST(LaneMemory, TheSumIsEnough) {
   LaneSide side(&open_loop_fabric, plan.arena);
   struct Nobody : LaneEvents {
     void on_frame(const FrameHeader&, Bytes) override {}
-    void on_uncongested() override {}
     void on_down(const std::string&) override {}
   } nobody;
   std::vector<std::unique_ptr<RdmaLane>> lanes;

@@ -40,7 +40,6 @@ class LaneSide final : public LaneEvents {
   bool keeps = true;  // true if `frames` must keep each received frame
   std::vector<Frame> frames;
   uint64_t frame_count = 0;
-  int uncongested = 0;
   std::vector<uint64_t> returned;
   std::vector<std::string> down;  // the reasons given to on_down()
 
@@ -51,7 +50,6 @@ class LaneSide final : public LaneEvents {
 
  private:
   void on_frame(const FrameHeader& header, Bytes payload) override;
-  void on_uncongested() override { ++uncongested; }
   void on_returned(uint64_t number) override { returned.push_back(number); }
   void on_down(const std::string& reason) override { down.push_back(reason); }
 };

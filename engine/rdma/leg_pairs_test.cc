@@ -52,7 +52,6 @@ TEST(RdmaLane, RefusesShapesThatMakeNoSense) {
     options.in = wrong.shape;
     struct Nobody : LaneEvents {
       void on_frame(const FrameHeader&, Bytes) override {}
-      void on_uncongested() override {}
       void on_down(const std::string&) override {}
     } nobody;
     const auto lane = RdmaLane::create(*side.poller, options, nobody);
@@ -65,7 +64,6 @@ TEST(RdmaLane, SaysWhichMemoryIsMissing) {
   LaneSide side(&open_loop_fabric, {.bytes = {64 << 10, 64 << 10, 1 << 20}});
   struct Nobody : LaneEvents {
     void on_frame(const FrameHeader&, Bytes) override {}
-    void on_uncongested() override {}
     void on_down(const std::string&) override {}
   } nobody;
   const auto lane =

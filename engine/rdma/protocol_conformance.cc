@@ -3,6 +3,8 @@
 
 #include <random>
 
+#include "engine/fake_member.h"
+
 namespace hat::engine {
 
 GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(ProtocolConformance);
@@ -138,7 +140,7 @@ TEST_P(ProtocolConformance, OneWayMessagesNeverOverrunTheReceiver) {
   EXPECT_TRUE(until([&] { return client_->lane->idle(); }));
 }
 
-TEST_P(ProtocolConformance, SaysWhenItIsCongestedAndWhenNoMore) {
+TEST_P(ProtocolConformance, IsCongestedWhileTooMuchWaitsAndThenServesTheStreamsThatWait) {
   connect();
   uint64_t number = 0;
   while (!client_->lane->congested()) {
@@ -146,8 +148,10 @@ TEST_P(ProtocolConformance, SaysWhenItIsCongestedAndWhenNoMore) {
     client_->lane->flush();
     ASSERT_LT(number, 10'000u);
   }
-  EXPECT_EQ(client_->uncongested, 0);
-  ASSERT_TRUE(until([&] { return client_->uncongested == 1; }));
+  FakeMember member;
+  member.on_each = [&] { client_->call(++number, 900, 0); };
+  EXPECT_EQ(client_->lane->turns().budget(member), 0u);
+  ASSERT_TRUE(until([&] { return member.turns == 1; }));
   EXPECT_FALSE(client_->lane->congested());
   EXPECT_TRUE(until([&] { return server_->frames.size() == number; }));
 }

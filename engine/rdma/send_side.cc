@@ -133,7 +133,7 @@ bool SendSide::begin_waiting() {
   }
   if (waiting_.empty() && congested_ && !lane_.broken()) {
     congested_ = false;
-    events_.on_uncongested();
+    lane_.turns().serve();
   }
   return began;
 }

@@ -72,7 +72,7 @@ class SendSide {
   // Begins to send waiting frames, while slots are free. Returns true if at least one frame was
   // begun.
   bool begin_waiting();
-  // Returns true if begin_waiting() has work: frames wait, or on_uncongested() must be called.
+  // Returns true if begin_waiting() has work: frames wait, or streams wait for their turns.
   bool has_waiting() const { return !waiting_.empty() || congested_; }
   // Returns true if the first waiting frame waits for a buffer in the arena.
   bool starved() const { return starved_; }

@@ -97,7 +97,6 @@ TEST_P(Sleepers, OfTwoLanesShareOneBuffer) {
       lane->send({.kind = FrameKind::kReply, .flags = kLastPiece, .stream = 1, .call = header.call},
                  {payload});
     }
-    void on_uncongested() override {}
     void on_down(const std::string& why) override { ADD_FAILURE() << why; }
     RdmaLane* lane = nullptr;
     bool answers = false;

@@ -179,14 +179,6 @@ void AcceptedLink::open_stream(uint32_t lane, const FrameHeader& header, engine:
   if (token != nullptr) opened.first->second->attach(*token);
 }
 
-void AcceptedLink::on_uncongested(uint32_t lane) {
-  std::vector<ServerStream*> on_it;  // a copy, because a stream can end and leave `streams_`
-  for (const auto& [id, stream] : streams_) {
-    if (stream->lane_number() == lane) on_it.push_back(stream.get());
-  }
-  for (ServerStream* stream : on_it) stream->on_link_uncongested();
-}
-
 std::string AcceptedLink::over_limit_text() const {
   const std::string where = "node " + worker_.node().node + ": ";
   if (worker_.over_buffer_limit()) return where + "limits.max_buffered is reached";
@@ -248,8 +240,6 @@ void AcceptedLink::on_lane_message(engine::LaneSet&, uint32_t lane, const FrameH
                                    engine::Bytes payload) {
   take(lane, header, payload);
 }
-
-void AcceptedLink::on_lane_uncongested(engine::LaneSet&, uint32_t lane) { on_uncongested(lane); }
 
 // Ends the streams on the lane at both sides, because frames that were on their way can be lost.
 void AcceptedLink::on_lane_down(engine::LaneSet&, uint32_t lane, bool was_up,

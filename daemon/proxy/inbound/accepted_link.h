@@ -86,7 +86,6 @@ class AcceptedLink final : private engine::SessionEvents,
                 engine::Bytes payload) override {
     take(0, header, payload);
   }
-  void on_uncongested(engine::Session&) override { on_uncongested(0); }
   void on_session_down(engine::Session&, const std::string& reason) override;
 
   // Returns the names in the peer's certificate, or the node name in the peer's hello if there is
@@ -97,7 +96,6 @@ class AcceptedLink final : private engine::SessionEvents,
   void offer_lanes(engine::RdmaHost& host, engine::CostAnswerer* answerer);
   // Handles a frame that arrived on the lane with the number `lane`; 0 is the TCP connection.
   void take(uint32_t lane, const engine::FrameHeader& header, engine::Bytes payload);
-  void on_uncongested(uint32_t lane);
   // Opens a stream. `token` names the detached connection to the server with which the stream
   // begins; null: none.
   void open_stream(uint32_t lane, const engine::FrameHeader& header, engine::Bytes payload,
@@ -110,7 +108,6 @@ class AcceptedLink final : private engine::SessionEvents,
   void on_lane_up(engine::LaneSet&, uint32_t) override {}
   void on_lane_message(engine::LaneSet& lanes, uint32_t lane, const engine::FrameHeader& header,
                        engine::Bytes payload) override;
-  void on_lane_uncongested(engine::LaneSet& lanes, uint32_t lane) override;
   void on_lane_returned(engine::LaneSet&, uint32_t lane, uint64_t frame) override {
     borrowed_ranges_.returned(lane, frame);
   }

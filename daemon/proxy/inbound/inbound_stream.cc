@@ -15,8 +15,9 @@ using engine::Failure;
 using engine::FrameHeader;
 using engine::FrameKind;
 
-InboundStream::InboundStream(AcceptedLink& link, uint32_t id, uint32_t lane)
-    : link_(link), id_(id), lane_(link.lane(lane)) {}
+InboundStream::InboundStream(AcceptedLink& link, uint32_t id, uint32_t lane,
+                             engine::SendTurns::Member& turn)
+    : link_(link), id_(id), lane_(link.lane(lane)), turn_(turn) {}
 
 void InboundStream::change_to(State next) {
   DCHECK(state_ < next) << "a stream only advances";
@@ -27,8 +28,14 @@ void InboundStream::end_by_peer() {
   if (state_ == State::kOpen) change_to(State::kPeerEnded);
 }
 
+void InboundStream::close() {
+  turn_.stop_waiting_for_turn();
+  change_to(State::kClosed);
+}
+
 bool InboundStream::move_to(uint32_t lane) {
   if (lane == lane_.number) return false;
+  turn_.stop_waiting_for_turn();
   lane_ = link_.lane(lane);
   return true;
 }
@@ -65,13 +72,14 @@ void InboundStream::answer_sync() {
 
 // --- Bytes to the peer ---
 
-size_t InboundStream::budget() const {
-  if (is_closed() || send_credit_ <= 0 || lane_.frames->congested()) return 0;
-  return static_cast<size_t>(send_credit_);
+size_t InboundStream::budget() {
+  if (is_closed() || send_credit_ <= 0) return 0;
+  return std::min(static_cast<size_t>(send_credit_), lane_.frames->turns().budget(turn_));
 }
 
 void InboundStream::spend(size_t bytes) {
   send_credit_ -= static_cast<int64_t>(bytes);
+  lane_.frames->turns().sent(turn_, bytes);
   DCHECK_GE(send_credit_, -static_cast<int64_t>(UnitReader::kHeldBytesMax))
       << "more was sent than the peer takes";
 }

@@ -28,8 +28,8 @@ class UpstreamConnection;
 class InboundStream {
  public:
   // Begins a stream on the lane with the number `lane` of `link`, with full credit in both
-  // directions.
-  InboundStream(AcceptedLink& link, uint32_t id, uint32_t lane);
+  // directions. `turn` is the owner's place in the queue of a congested lane.
+  InboundStream(AcceptedLink& link, uint32_t id, uint32_t lane, engine::SendTurns::Member& turn);
 
   uint32_t id() const { return id_; }
   bool is_closed() const { return state_ == State::kClosed; }
@@ -37,7 +37,7 @@ class InboundStream {
   bool peer_has_ended() const { return state_ == State::kPeerEnded; }
   // Records that the peer has sent a kEnd frame.
   void end_by_peer();
-  void close() { change_to(State::kClosed); }
+  void close();
 
   // Returns the lane of the newest request. All frames but replies, failures and credit are sent on
   // this lane.
@@ -67,8 +67,9 @@ class InboundStream {
 
   // Adds credit that the peer has granted for sending.
   void add_credit(uint32_t bytes) { send_credit_ += bytes; }
-  // Returns how many bytes of replies can be sent now: the credit, or 0 if the lane is congested.
-  size_t budget() const;
+  // Returns how many bytes of replies can be sent now. If the stream has credit, but the lane takes
+  // no bytes, the lane calls the owner's on_turn() when it takes bytes again.
+  size_t budget();
   // Sends a piece of the reply to `call`. `last` is true if the reply ends with `piece`. If `piece`
   // is in the memory of `source`, the lane sends it without a copy if possible. `source` is null if
   // `piece` is not in the memory of an upstream connection.
@@ -96,6 +97,7 @@ class InboundStream {
   const uint32_t id_;
   State state_ = State::kOpen;
   InboundLane lane_;
+  engine::SendTurns::Member& turn_;
   uint64_t pending_sync_ = 0;
   int64_t send_credit_ = engine::kStreamWindowBytes;
   engine::ReceiveWindow window_;

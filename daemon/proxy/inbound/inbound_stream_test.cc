@@ -10,6 +10,7 @@
 
 #include "daemon/proxy/inbound/fake_pool.h"
 #include "engine/fabric/loop/loop_fabric.h"
+#include "engine/fake_member.h"
 #include "engine/plan/ability.h"
 
 namespace hat {
@@ -93,7 +94,8 @@ class InboundStreamDeathTest : public testing::Test {
  protected:
   FakeNode node_;
   AcceptedLink link_{*node_.worker, {.node = "host-a"}, node_.accept()};
-  InboundStream stream_{link_, 1, 0};
+  engine::FakeMember turn_;
+  InboundStream stream_{link_, 1, 0, turn_};
 };
 
 TEST_F(InboundStreamDeathTest, ASecondEnd) {
@@ -234,7 +236,6 @@ class LanesOfAStream : public testing::Test,
   void on_frame(engine::Session&, const FrameHeader& header, engine::Bytes) override {
     on_link_.push_back(header.kind);
   }
-  void on_uncongested(engine::Session&) override {}
   void on_session_down(engine::Session&, const std::string&) override {}
   Result<engine::LaneShape> on_lane_wanted(const engine::LaneWish& wish) override {
     return wish.back;
@@ -244,7 +245,6 @@ class LanesOfAStream : public testing::Test,
                        engine::Bytes) override {
     on_lane_.push_back(header.kind);
   }
-  void on_lane_uncongested(engine::LaneSet&, uint32_t) override {}
   void on_lane_down(engine::LaneSet&, uint32_t, bool, const std::string&) override {}
 
   static constexpr engine::LaneShape kShape{

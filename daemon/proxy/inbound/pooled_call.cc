@@ -148,7 +148,7 @@ void PooledCall::on_deadline() {
 
 // --- The reply ---
 
-size_t PooledCall::read_budget() const { return worker_.scratch().size(); }
+size_t PooledCall::read_budget() { return worker_.scratch().size(); }
 
 void PooledCall::on_upstream_wrote(size_t) {
   if (!parked() || !can_give_up()) return;

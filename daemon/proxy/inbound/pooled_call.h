@@ -118,7 +118,7 @@ class PooledCall final : public UpstreamUser, private UnitSink, private Deadline
   };
 
   PeerShare& share() const override { return share_; }
-  size_t read_budget() const override;
+  size_t read_budget() override;
   void on_upstream_connected() override { end(); }
   void on_upstream_bytes(Bytes bytes) override;
   void on_upstream_wrote(size_t bytes) override;

@@ -10,7 +10,7 @@ namespace hat {
 
 using engine::Failure;
 
-size_t ServerStream::read_budget() const {
+size_t ServerStream::read_budget() {
   // While the connection moves to another stream, this stream reads only the rest of the current
   // reply. The other stream reads later bytes.
   if (binding_.is(ServerBinding::State::kDetaching) && !upstream_->replies().inside_unit()) {
@@ -26,6 +26,14 @@ void ServerStream::read_if_space() {
 void ServerStream::on_space() {
   read_if_space();
   if (pooled_ && !stream_.is_closed()) send_pooled_answer();
+}
+
+// The lane of the stream takes bytes again. Reads at once, because the lane serves the next stream
+// when this function returns.
+void ServerStream::on_turn() {
+  worker_.flush_again();
+  on_space();
+  if (upstream_) upstream_->read_now();
 }
 
 void ServerStream::on_upstream_bytes(Bytes bytes) {

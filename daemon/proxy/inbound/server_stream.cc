@@ -26,11 +26,12 @@ std::string_view text_of(Bytes bytes) {
 
 ServerStream::ServerStream(Worker& worker, AcceptedLink& link, uint32_t id, uint32_t lane,
                            const ServedConfig& served)
-    : worker_(worker),
+    : Member(static_cast<uint32_t>(&served - worker.node().serves.data())),
+      worker_(worker),
       link_(link),
       share_(link.share()),
       served_(served),
-      stream_(link, id, lane),
+      stream_(link, id, lane, *this),
       calls_(worker, *share_),
       guard_(worker, link, served) {
   worker_.peer_shares().add(&PeerShare::streams, *share_, 1);

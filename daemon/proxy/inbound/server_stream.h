@@ -42,7 +42,10 @@ namespace hat {
 class AcceptedLink;
 class Worker;
 
-class ServerStream final : private UnitSink, private UpstreamUser, private PooledCallEvents {
+class ServerStream final : private UnitSink,
+                           private UpstreamUser,
+                           private PooledCallEvents,
+                           private engine::SendTurns::Member {
  public:
   ServerStream(Worker& worker, AcceptedLink& link, uint32_t id, uint32_t lane,
                const ServedConfig& served);
@@ -51,7 +54,6 @@ class ServerStream final : private UnitSink, private UpstreamUser, private Poole
   // --- Events, which the link passes on ---
   // Handles a frame of the stream, which arrived on the lane with the number `lane`.
   void on_frame(uint32_t lane, const engine::FrameHeader& header, Bytes payload);
-  void on_link_uncongested() { on_space(); }
   // Stops waiting for a shared connection. The link calls this for all streams that are about to
   // end, so that a connection which one of these streams frees goes to a stream that continues.
   void stop_waiting();
@@ -122,7 +124,7 @@ class ServerStream final : private UnitSink, private UpstreamUser, private Poole
 
   // --- The stream's own upstream connection ---
   PeerShare& share() const override { return *share_; }
-  size_t read_budget() const override;
+  size_t read_budget() override;
   void on_upstream_connected() override;
   void on_upstream_bytes(Bytes bytes) override;
   void on_upstream_wrote(size_t bytes) override;
@@ -161,6 +163,7 @@ class ServerStream final : private UnitSink, private UpstreamUser, private Poole
   void end_all_due();
   void read_if_space();
   void on_space();
+  void on_turn() override;
 
   void close();
   void reset();

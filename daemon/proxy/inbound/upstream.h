@@ -43,7 +43,7 @@ class UpstreamUser {
   // the user are added to them.
   virtual PeerShare& share() const = 0;
   // Returns how many bytes from the server the user takes now.
-  virtual size_t read_budget() const = 0;
+  virtual size_t read_budget() = 0;
   virtual void on_upstream_connected() = 0;
   virtual void on_upstream_bytes(Bytes bytes) = 0;
   // Reports that the server has taken `bytes` bytes, or that they were dropped after an error.
@@ -73,6 +73,10 @@ class UpstreamConnection final : public StreamEvents {
   // Sends FIN to the server once all bytes are written.
   void end_writes();
   void want_read(bool wanted);
+  // Reads once, as for an event of the socket, if want_read(true) was the last call.
+  void read_now() {
+    if (input_ == Input::kReading && !dead_) on_readable();
+  }
   bool connected() const { return output_ != Output::kConnecting; }
   // Returns the number of bytes that wait to be written.
   size_t backlog() const { return out_.size(); }

@@ -31,10 +31,11 @@ void Call::on_deadline() { connection->on_call_deadline(*this); }
 
 ClientConnection::ClientConnection(Worker& worker, size_t endpoint,
                                    const ListenerEvents::Accept& accept)
-    : worker_(worker),
+    : Member(static_cast<uint32_t>(endpoint)),
+      worker_(worker),
       endpoint_(endpoint),
       calls_(worker),
-      stream_(worker, *this, endpoint),
+      stream_(worker, *this, endpoint, *this),
       client_(accept(*this)) {
   want_read(true);
 }
@@ -45,10 +46,11 @@ ClientConnection::~ClientConnection() {
 
 // --- Bytes from the application ---
 
-size_t ClientConnection::read_budget() const {
+size_t ClientConnection::read_budget() {
   const int64_t space = stream_.send_credit() - static_cast<int64_t>(input_bytes());
+  if (space <= 0) return 0;
   const size_t most = worker_.over_buffer_limit() ? kInputBytesOverLimit : worker_.scratch().size();
-  return space <= 0 ? 0 : std::min<size_t>(static_cast<size_t>(space), most);
+  return std::min({static_cast<size_t>(space), most, stream_.lane_budget()});
 }
 
 void ClientConnection::want_read(bool wanted) {
@@ -60,12 +62,13 @@ void ClientConnection::want_read(bool wanted) {
 void ClientConnection::on_readable() {
   if (life_ == Life::kLingering) return drop_input();
   for (int i = 0; i < kReadsPerEvent && reading_ && !over(); ++i) {
+    const size_t budget = read_budget();
+    if (budget == 0) return want_read(false);
     const uint64_t unexamined = reader_.messages().unexamined();
-    if (stream_.bulk().pass(*client_, unexamined, read_budget(),
-                            [this](Bytes bulk) { take(bulk); })) {
+    if (stream_.bulk().pass(*client_, unexamined, budget, [this](Bytes bulk) { take(bulk); })) {
       continue;
     }
-    const auto space = worker_.scratch().first(read_budget());
+    const auto space = worker_.scratch().first(budget);
     const IoResult result = client_->read(space);
     switch (result.kind) {
       case IoResult::Kind::kWouldBlock:
@@ -130,7 +133,7 @@ bool ClientConnection::blocked() {
   const bool ends = mode_ == Mode::kCalls && current_ == nullptr && life_ == Life::kEnding;
   const bool moves_on = stream_.moves() && current_ == nullptr && !discarding_;
   return over() || ends || wait_ != Wait::kNone || moves_on || unread || full || ends_here ||
-         stream_.congested();
+         stream_.lane_budget() == 0;
 }
 
 void ClientConnection::resume() {
@@ -141,6 +144,14 @@ void ClientConnection::resume() {
   if (taking_ || reading_ || blocked()) return;
   take_backlog();
   if (!over() && input_ != Input::kOpen && backlog_.empty() && !blocked()) on_end_of_input();
+}
+
+// The lane of the stream takes bytes again. Reads at once, because the lane serves the next stream
+// when this function returns.
+void ClientConnection::on_turn() {
+  worker_.flush_again();
+  resume();
+  if (reading_) on_readable();
 }
 
 bool ClientConnection::on_head(const thrift::Head& head) {

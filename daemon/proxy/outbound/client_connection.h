@@ -40,7 +40,10 @@ namespace hat {
 
 class Worker;
 
-class ClientConnection final : public StreamEvents, private UnitSink, private Deadline {
+class ClientConnection final : public StreamEvents,
+                               private UnitSink,
+                               private Deadline,
+                               private engine::SendTurns::Member {
  public:
   ClientConnection(Worker& worker, size_t endpoint, const ListenerEvents::Accept& accept);
   ~ClientConnection() override;
@@ -50,8 +53,6 @@ class ClientConnection final : public StreamEvents, private UnitSink, private De
   void on_frame(const engine::FrameHeader& header, Bytes payload);
   // Handles the loss of the stream, whose link or RDMA lane broke.
   void on_session_lost(const std::string& reason);
-  // Continues to read from the client, because the lane of the stream can take frames again.
-  void on_link_uncongested() { resume(); }
   // Handles the announcement that the peer shuts down: calls that begin from now on use another
   // link.
   void on_link_leaves();
@@ -126,8 +127,9 @@ class ClientConnection final : public StreamEvents, private UnitSink, private De
   void on_opaque(Bytes bytes) override;
   bool blocked();
   void resume();
+  void on_turn() override;
   void want_read(bool wanted);
-  size_t read_budget() const;
+  size_t read_budget();
   size_t input_bytes() const { return backlog_.size() + reader_.held_bytes(); }
   void count_input();
 

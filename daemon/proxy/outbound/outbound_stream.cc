@@ -40,10 +40,12 @@ constexpr Transition<Server> kTransitions[] = {
 
 }  // namespace
 
-OutboundStream::OutboundStream(Worker& worker, ClientConnection& owner, size_t endpoint)
+OutboundStream::OutboundStream(Worker& worker, ClientConnection& owner, size_t endpoint,
+                               engine::SendTurns::Member& turn)
     : worker_(worker),
       owner_(owner),
       endpoint_(endpoint),
+      turn_(turn),
       bulk_(worker.counters().zero_copy_bytes) {}
 
 void OutboundStream::open(PeerLink& peer) {
@@ -67,6 +69,7 @@ void OutboundStream::forget() {
 }
 
 void OutboundStream::drop() {
+  turn_.stop_waiting_for_turn();
   if (exists()) peer_->forget_stream(id_);
   peer_ = nullptr;
   id_ = 0;
@@ -85,6 +88,7 @@ void OutboundStream::use_lane(uint32_t number) {
   DCHECK(exists());
   DCHECK(number == lane_number_ || all_taken()) << "frames would overtake others";
   if (lane_ != nullptr && number == lane_number_) return;
+  turn_.stop_waiting_for_turn();
   lane_number_ = number;
   rdma_ = number == 0 ? nullptr : &peer_->lanes()->rdma(number);
   lane_ = number == 0 ? &peer_->link().lane() : rdma_;
@@ -128,7 +132,7 @@ void OutboundStream::send_piece(Call* call, ByteStream& from, Bytes piece, bool 
       }
     }
     header.credit = window_.grant();
-    send_credit_ -= static_cast<int64_t>(part.size());
+    spend(part.size());
     if (header.kind == FrameKind::kCall) {
       send_call(call, header, part);
     } else if (!send_in_place(from, header, part)) {
@@ -137,6 +141,11 @@ void OutboundStream::send_piece(Call* call, ByteStream& from, Bytes piece, bool 
     header.kind = FrameKind::kMore;
   } while (!piece.empty());
   if (call != nullptr) call->sent = true;
+}
+
+void OutboundStream::spend(size_t bytes) {
+  send_credit_ -= static_cast<int64_t>(bytes);
+  lane_->turns().sent(turn_, bytes);
 }
 
 // Sends the first frame of a call. The frame names the function, and the service if the client's
@@ -165,7 +174,7 @@ void OutboundStream::send_raw(Bytes bytes) {
   while (!bytes.empty()) {
     const Bytes piece = bytes.first(std::min<size_t>(bytes.size(), engine::kPieceBytesMax));
     bytes = bytes.subspan(piece.size());
-    send_credit_ -= static_cast<int64_t>(piece.size());
+    spend(piece.size());
     lane_->send({.kind = FrameKind::kRaw, .stream = id_, .credit = window_.grant()}, {piece});
   }
 }

@@ -49,7 +49,9 @@ class OutboundStream {
     kPinned,     // the connection to the server cannot move, so the stream stays on its link
   };
 
-  OutboundStream(Worker& worker, ClientConnection& owner, size_t endpoint);
+  // `turn` is the owner's place in the queue of a congested lane.
+  OutboundStream(Worker& worker, ClientConnection& owner, size_t endpoint,
+                 engine::SendTurns::Member& turn);
   ~OutboundStream() { change_to(Server::kAny); }
   OutboundStream(const OutboundStream&) = delete;
   OutboundStream& operator=(const OutboundStream&) = delete;
@@ -60,8 +62,6 @@ class OutboundStream {
   bool opened() const { return opened_; }
   // Returns true if the stream exists, but its link cannot carry new calls.
   bool link_leaves() const { return exists() && !peer_->link().takes_calls(); }
-  // Returns true if the stream exists, its link is up, and too many frames are queued on its lane.
-  bool congested() const { return exists() && link_up() && lane_->congested(); }
 
   // Begins a stream on the link `peer`. The kOpen frame, which announces the stream to the peer, is
   // sent together with the stream's first other frame. In the state kDetached, sends a kAttach
@@ -90,6 +90,12 @@ class OutboundStream {
   uint64_t next_ordinal() { return next_ordinal_++; }
   // Returns how many bytes of the client the peer is ready to take; can be negative.
   int64_t send_credit() const { return send_credit_; }
+  // Returns how many bytes the lane takes from the stream now. If the result is 0, the lane calls
+  // the owner's on_turn() when it takes bytes again. The lane of a stream that does not exist, or
+  // whose link is down, takes any number of bytes.
+  size_t lane_budget() {
+    return exists() && link_up() ? lane_->turns().budget(turn_) : engine::SendTurns::kUnlimited;
+  }
   // Sends the next piece of a request. `last` is true if the request ends with `piece`. `call` is
   // null for an empty Thrift frame. If bulk() offers the piece, and the lane can send without a
   // copy, the lane sends from the memory of `from`.
@@ -146,10 +152,12 @@ class OutboundStream {
   void send_call(Call* call, engine::FrameHeader header, Bytes part);
   bool send_in_place(ByteStream& from, const engine::FrameHeader& header, Bytes part);
   void drop();
+  void spend(size_t bytes);
 
   Worker& worker_;
   ClientConnection& owner_;
   const size_t endpoint_;
+  engine::SendTurns::Member& turn_;
   PeerLink* peer_ = nullptr;
   uint32_t id_ = 0;           // 0: no stream
   uint32_t lane_number_ = 0;  // 0: the link's TCP connection

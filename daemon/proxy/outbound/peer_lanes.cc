@@ -101,8 +101,6 @@ void PeerLanes::on_lane_message(LaneSet&, uint32_t, const engine::FrameHeader& h
   events_.on_stream_frame(header, payload);
 }
 
-void PeerLanes::on_lane_uncongested(LaneSet&, uint32_t lane) { events_.on_lane_uncongested(lane); }
-
 bool PeerLanes::may_close(LaneSet&, uint32_t lane) {
   Entry* entry = entry_with(lane);
   return entry == nullptr || (trusts(*entry) && !events_.has_clients(entry->endpoints));

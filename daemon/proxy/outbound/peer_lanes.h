@@ -43,7 +43,6 @@ class PeerLanesEvents {
  public:
   virtual ~PeerLanesEvents() = default;
   virtual void on_stream_frame(const engine::FrameHeader& header, engine::Bytes payload) = 0;
-  virtual void on_lane_uncongested(uint32_t lane) = 0;
   // Returns true if a client connection of one of these endpoints has a stream on the link.
   virtual bool has_clients(const std::vector<size_t>& endpoints) const = 0;
   // Reports that the lane failed. Frames that were on their way may have arrived or not.
@@ -122,7 +121,6 @@ class PeerLanes final : private engine::LaneSetEvents {
   void on_lane_up(engine::LaneSet& lanes, uint32_t lane) override;
   void on_lane_message(engine::LaneSet& lanes, uint32_t lane, const engine::FrameHeader& header,
                        engine::Bytes payload) override;
-  void on_lane_uncongested(engine::LaneSet& lanes, uint32_t lane) override;
   void on_lane_returned(engine::LaneSet&, uint32_t lane, uint64_t frame) override {
     events_.on_lane_returned(lane, frame);
   }

@@ -33,7 +33,6 @@ struct QuietSession final : engine::SessionEvents {
   Result<void> on_hello(engine::Session&) override { return {}; }
   void on_session_up(engine::Session&) override {}
   void on_frame(engine::Session&, const engine::FrameHeader&, engine::Bytes) override {}
-  void on_uncongested(engine::Session&) override {}
   void on_session_down(engine::Session&, const std::string&) override {}
 };
 
@@ -45,7 +44,6 @@ struct FarLanes final : engine::LaneSetEvents {
   void on_lane_up(engine::LaneSet&, uint32_t) override {}
   void on_lane_message(engine::LaneSet&, uint32_t, const engine::FrameHeader&,
                        engine::Bytes) override {}
-  void on_lane_uncongested(engine::LaneSet&, uint32_t) override {}
   void on_lane_down(engine::LaneSet&, uint32_t, bool, const std::string&) override {}
 };
 
@@ -105,7 +103,6 @@ class PeerLanesTest : public testing::Test, public PeerLanesEvents {
   }
 
   void on_stream_frame(const engine::FrameHeader&, engine::Bytes) override {}
-  void on_lane_uncongested(uint32_t) override {}
   bool has_clients(const std::vector<size_t>&) const override { return true; }
   void on_lane_lost(uint32_t, const std::string& reason) override { lost_.push_back(reason); }
   void on_lane_returned(uint32_t, uint64_t) override {}

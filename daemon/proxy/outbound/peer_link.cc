@@ -136,13 +136,6 @@ void PeerLink::defer_delete(std::unique_ptr<engine::Session> session) {
 
 // --- Lanes; 0 is the link's TCP connection ---
 
-void PeerLink::on_lane_uncongested(uint32_t lane) {
-  stirred_ = true;
-  for (ClientConnection* connection : connections()) {
-    if (lane == 0 || connection->lane_number() == lane) connection->on_link_uncongested();
-  }
-}
-
 bool PeerLink::has_clients(const std::vector<size_t>& endpoints) const {
   return std::ranges::any_of(streams_, [&](const auto& stream) {
     return std::ranges::find(endpoints, stream.second->endpoint()) != endpoints.end();
@@ -151,7 +144,7 @@ bool PeerLink::has_clients(const std::vector<size_t>& endpoints) const {
 
 // Ends the streams on the lane at both sides, because frames that were on their way can be lost.
 void PeerLink::on_lane_lost(uint32_t lane, const std::string& reason) {
-  stirred_ = true;
+  worker_.flush_again();
   std::vector<std::pair<uint32_t, ClientConnection*>> lost;
   for (const auto& [id, connection] : streams_) {
     if (connection->lane_number() == lane) lost.emplace_back(id, connection);

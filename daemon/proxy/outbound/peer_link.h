@@ -68,9 +68,6 @@ class PeerLink final : public engine::LinkEvents, public PeerLanesEvents {
 
   // Sends the frames of this event-loop iteration.
   void flush();
-  // Returns true if, since the last take_stirred(), an event of a lane has let client connections
-  // send. Lanes of other links, which were flushed before, can then have unsent frames.
-  bool take_stirred() { return std::exchange(stirred_, false); }
   // Returns true if the TCP connection has no frame to send, and the peer has taken all frames on
   // the RDMA lanes. Also returns true while the link is down.
   bool all_sent() const;
@@ -95,12 +92,10 @@ class PeerLink final : public engine::LinkEvents, public PeerLanesEvents {
                      engine::Bytes payload) override {
     on_stream_frame(header, payload);
   }
-  void on_link_uncongested(engine::Link&) override { on_lane_uncongested(0); }
   void on_link_going_away(engine::Link&) override;
   void on_link_down(engine::Link&, bool was_up, const std::string& reason) override;
   void defer_delete(std::unique_ptr<engine::Session> session) override;
 
-  void on_lane_uncongested(uint32_t lane) override;
   bool has_clients(const std::vector<size_t>& endpoints) const override;
   void on_lane_lost(uint32_t lane, const std::string& reason) override;
   void on_lane_returned(uint32_t lane, uint64_t frame) override {
@@ -115,7 +110,6 @@ class PeerLink final : public engine::LinkEvents, public PeerLanesEvents {
   Worker& worker_;
   engine::RdmaHost* const rdma_;
   State state_ = State::kCurrent;
-  bool stirred_ = false;
   Fallback without_lanes_;  // why calls use TCP while lanes_ is null
   std::unordered_map<uint32_t, ClientConnection*> streams_;
   // The last frames of ended streams that were sent on RDMA lanes and may not have arrived yet.

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+// engine/send_turns.h: the order in which streams send on a lane that cannot take all their bytes.
+//
+// A stream asks budget() before it sends. While the lane is congested, budget() returns 0 and the
+// stream joins a queue. When the lane is no longer congested, serve() calls on_turn() of the queued
+// streams by deficit round robin (Shreedhar and Varghese, SIGCOMM 1995) on two levels: groups take
+// turns, and so do the streams of each group. In one turn a group, or a stream, may send kTurnBytes,
+// less what it has sent too much in its last turn. So a group of many streams gets no more of the
+// lane than a group of one stream.
+//
+// A stream leaves the queue when its turn begins. If the stream has used up its turn, or the lane
+// becomes congested, budget() puts the stream into the queue again: first in its group if a part of
+// its turn is left, last otherwise.
+//
+// Bounds   Between two turns of a waiting stream, each other stream of its group has at most one
+//          turn, and each other group has at most kTurnBytes for each turn of the stream's group.
+//          A turn exceeds kTurnBytes by at most the bytes of one send.
+// Memory   Only the first stream of a group makes the object allocate.
+// Thread   the lane's worker.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <map>
+
+#include "base/linked_list.h"
+#include "engine/frame.h"
+
+namespace hat::engine {
+
+class Lane;
+
+class SendTurns {
+ public:
+  static constexpr int64_t kTurnBytes = kPieceBytesMax;
+  // The budget of a stream that shares the lane with no waiting stream.
+  static constexpr size_t kUnlimited = std::numeric_limits<size_t>::max();
+
+  // A stream that sends on the lane. The destructor leaves the queue.
+  class Member : private Linked {
+   public:
+    // `group` is the number of the member's group.
+    explicit Member(uint32_t group) : group_(group) {}
+    virtual ~Member() = default;
+
+    // Leaves the queue. Does nothing if the member does not wait.
+    void stop_waiting_for_turn() { unlink(); }
+    bool waits_for_turn() const { return is_linked(); }
+
+   private:
+    friend class SendTurns;
+    friend class LinkedList<Member>;
+    // Sends what the member can send, within budget(). It must also read what can be read at once
+    // and sent, because the queue has already forgotten the member. It must not destroy the member.
+    virtual void on_turn() = 0;
+
+    const uint32_t group_;
+    int64_t deficit_ = 0;  // the bytes that the member may still send; negative: sent too much
+  };
+
+  explicit SendTurns(const Lane& lane) : lane_(lane) {}
+  SendTurns(const SendTurns&) = delete;
+  SendTurns& operator=(const SendTurns&) = delete;
+
+  // Returns how many bytes `member` may send now. If the result is 0, `member` has joined the
+  // queue, and its on_turn() is called when it may send.
+  size_t budget(Member& member);
+  // Records that `member` has sent `bytes` bytes.
+  void sent(Member& member, size_t bytes);
+  // Gives turns until the lane is congested or no member waits. The lane calls this function each
+  // time that it is no longer congested.
+  void serve();
+
+ private:
+  struct Group : Linked {
+    int64_t deficit = 0;  // as Member::deficit_, of all members of the group together
+    LinkedList<Member> waiting;
+  };
+
+  void wait(Member& member);
+  void give_turn(Group& group);
+
+  const Lane& lane_;
+  std::map<uint32_t, Group> groups_;
+  LinkedList<Group> turns_;    // the groups that have waiting members, in the order of their turns
+  Member* current_ = nullptr;  // the member whose on_turn() runs
+};
+
+}  // namespace hat::engine
