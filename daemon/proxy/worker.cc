@@ -335,8 +335,8 @@ void Worker::hand_over_clients() {
   }
 }
 
-// Begins moves that had to wait because kMovesMax moves were running: the connections to servers of
-// clients whose peer is shutting down.
+// Begins moves that had to wait because kMovesMax moves were running. Covers only clients with a
+// stream to a peer that is shutting down: their connections to servers move to new streams.
 void Worker::move_more() {
   for (auto& node : leaving_) {
     for (ClientConnection* connection : node.mapped().connections()) connection->detach_if_due();
@@ -348,7 +348,8 @@ void Worker::on_iteration_end() {
   if (std::exchange(move_ended_, false)) move_more();
   if (successor_) hand_over_clients();
   flush();
-  // An event during flush() can queue frames on a lane that flush() has already sent.
+  // Flushes again if an event during flush() has let connections queue frames, because their lanes
+  // can have been flushed before the event.
   bool stirred = false;
   for (auto& [name, peer] : peers_) stirred |= peer.take_stirred();
   for (auto& node : leaving_) stirred |= node.mapped().take_stirred();
