@@ -12,7 +12,7 @@
 namespace hat {
 namespace {
 
-constexpr const char* kWords = "words";  // the name for the words in CLI11; no message shows it
+constexpr const char* kWords = "words";  // an internal name in CLI11; no message shows it
 constexpr int kWordsOfEveryLine = 1 << 28;
 
 std::string name_of(const CLI::Option& option) {
@@ -45,9 +45,9 @@ std::vector<std::string> with_empty_values(const std::vector<std::string>& argum
 
 }  // namespace
 
-// One option. CLI11 only splits the command line into options and texts; our readers convert the
-// texts. Therefore a reader sees each value of a repeated option, and brackets in a value have no
-// special meaning, unlike in CLI11.
+// One option. CLI11 only splits the command line into options and texts. This code, and not CLI11,
+// converts the texts to values: it calls `read` with each value of a repeated option, and it gives
+// brackets in a value no special meaning.
 struct Arguments::Option {
   const CLI::Option* option;
   Read read;                    // set only for an option with a value
@@ -91,9 +91,9 @@ void Arguments::words(std::string expected, size_t min, size_t max,
   words_min_ = min;
   words_max_ = max;
   words_ = &into;
-  // CLI11 accepts more words than the minimum only with a setting that also splits words in
-  // brackets. So the minimum for CLI11 is larger than any command line, and read_words() checks
-  // the number of words.
+  // Makes CLI11 expect more words than any command line has, so that CLI11 accepts any number of
+  // words. (Its setting for a variable number would also split a word in brackets into several.)
+  // read_words() then checks the number of words.
   app_.add_option(kWords)
       ->expected(kWordsOfEveryLine)
       ->allow_extra_args(false)

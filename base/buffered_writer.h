@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// base/buffered_writer.h: writes bytes to a ByteStream, and keeps the bytes that the stream does
-// not accept until the stream has space.
+// base/buffered_writer.h: writes bytes to a ByteStream. If the stream has too little space, the
+// writer keeps the rest of the bytes, and writes them when the stream has space again.
 //
 //   write(), or append() and flush()   write bytes; the writer keeps those that are not accepted
 //   on_writable()                      writes the kept bytes. The stream's StreamEvents must call
@@ -12,7 +12,7 @@
 //
 // Bounds   none: the owner must stop adding bytes when size() reaches the owner's limit.
 // Memory   as for a ByteQueue (base/byte_queue.h).
-// Thread   the stream's thread.
+// Thread   only the thread of the stream may use the writer.
 #pragma once
 
 #include <sys/uio.h>

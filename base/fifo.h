@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// base/fifo.h: a queue that never frees its memory: once the queue has grown to the needed size,
-// push_back() and pop_front() do not allocate.
+// base/fifo.h: a queue that never frees its memory. After the queue has grown to the size that its
+// user needs, push_back() and pop_front() do not allocate.
 #pragma once
 
 #include <cstddef>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // base/histogram.h: counts quantities and times in buckets whose bounds are powers of two.
 //
-// Thread   only one thread can add to a histogram that consists of Counter; any thread can add to a
-//          histogram that consists of SharedCounter (base/counter.h). Any thread can call read() at
-//          the same time; read() can miss a concurrent add().
+// Thread   the type of counter (base/counter.h), a template parameter, decides: only one thread may
+//          call add() if it is Counter, and any thread if it is SharedCounter. Any thread can call
+//          read() at the same time; read() can miss a concurrent add().
 #pragma once
 
 #include <algorithm>

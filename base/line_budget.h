@@ -18,8 +18,9 @@ class LineBudget {
   static constexpr uint32_t kLines = 20;
   static constexpr std::chrono::seconds kPeriod{1};
 
-  // Requests to write one line at time `now`. Returns std::nullopt if the caller must leave the
-  // line out. Otherwise returns how many lines were left out since the last written line.
+  // Decides whether the caller may write one log line at time `now`. Returns std::nullopt if the
+  // caller must leave the line out. If the caller may write the line, returns the number of lines
+  // that were left out after the last written line.
   template <class TimePoint>
   std::optional<uint64_t> take(TimePoint now) {
     const auto time = now.time_since_epoch();

@@ -36,7 +36,7 @@ constexpr size_t kWordBytesMax = 64;  // a longer word is not a misspelling of a
 std::string_view nearest_word(std::string_view found, const std::vector<std::string_view>& known) {
   if (found.empty() || found.size() > kWordBytesMax) return {};
   std::string_view nearest;
-  // At most a third of the letters can differ (in a short word: one letter).
+  // One more than the largest allowed distance: a third of the letters of `found`, at least one.
   size_t nearest_distance = std::max<size_t>(1, found.size() / 3) + 1;
   for (const std::string_view word : known) {
     const size_t d = distance(found, word);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// base/nearest_word.h: finds the known word that a person who misspelled it probably meant.
+// base/nearest_word.h: finds the known word that a person has probably misspelled.
 #pragma once
 
 #include <string>

@@ -78,8 +78,8 @@ class ByteStream {
   // Ends the stream in the direction of writing (half-close): the other side reads the end after
   // the bytes written so far. read() still works.
   virtual void shutdown_write() = 0;
-  // Turns the calls of on_readable() (or, for want_write(), of on_writable()) on or off. In a new
-  // stream they are off.
+  // Turns callbacks on or off: want_read() turns on_readable() on or off, and want_write() turns
+  // on_writable() on or off. In a new stream both are off.
   virtual void want_read(bool wanted) = 0;
   virtual void want_write(bool wanted) = 0;
   // Requests one more on_readable() in a later iteration, whether or not bytes have arrived. A
@@ -105,11 +105,12 @@ class ByteStream {
   // Returns the received bytes in shared memory, without a copy. The other side can change the
   // bytes while the caller reads them.
   virtual std::span<const std::byte> peek() { return {}; }
-  // Removes `bytes` bytes from the front of peek(). The other side can then overwrite these bytes.
+  // Consumes the first `bytes` bytes of peek(): peek() no longer returns them, and the other side
+  // can overwrite them.
   virtual void take([[maybe_unused]] size_t bytes) {}
-  // Removes `bytes` bytes from the front of peek(), but the other side does not overwrite these
-  // bytes until give_back() is called with the returned number. If the stream is destroyed before
-  // that, the bytes remain readable as long as the caller holds the pointer from memory().
+  // Removes the first `bytes` bytes from peek(), but keeps the other side from overwriting them
+  // until the caller passes the returned number to give_back(). If the stream is destroyed earlier,
+  // the bytes remain readable as long as the caller holds the pointer from memory().
   virtual uint64_t borrow([[maybe_unused]] size_t bytes) { return 0; }
   virtual void give_back([[maybe_unused]] uint64_t borrowed) {}
   // Returns the memory that contains every byte that peek() can return. The memory stays mapped

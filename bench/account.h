@@ -53,7 +53,7 @@ struct Account {
   uint64_t fewest = 0;      // `ended` of the client with the fewest calls
   uint64_t most = 0;        // `ended` of the client with the most calls
   Clock::duration time{};   // sum of the times of all timed calls
-  Clock::duration think{};  // time in the window between an answer and the next call, summed up
+  Clock::duration think{};  // sum of the pauses (in the window) before calls that begin in it
 
   // Counts one call of a client. The client's previous call ended at `before`. Returns the call's
   // time if the time counts, otherwise std::nullopt.

@@ -57,7 +57,8 @@ TEST(Account, ACallBegunBeforeIsNoneOfANumberOfCalls) {
 TEST(Account, ThinkTimeIsThatInTheWindow) {
   const Window window{at(100), at(200)};
   Account account;
-  // Time in the window before each call: 10 of 30 ms, 5 of 5 ms, and 0 for a call after the window.
+  // Of the pauses before the first two calls, 10 of 30 ms and 5 of 5 ms are in the window. The
+  // pause before the third call does not count, because this call begins after the window.
   account.add_call(window, at(80), at(110), at(120));
   account.add_call(window, at(120), at(125), at(190));
   account.add_call(window, at(190), at(210), at(220));

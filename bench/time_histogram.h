@@ -44,8 +44,8 @@ class TimeHistogram {
     return count_ == 0 ? 0 : static_cast<double>(sum_ns_) / static_cast<double>(count_);
   }
 
-  // Returns the quantile: a share of `share` (0 to 1) of all times is not longer. The result is the
-  // middle of a counter's range.
+  // Returns a quantile: the time in ns that the fraction `share` (0 to 1) of all times does not
+  // exceed. The result is the middle of a counter's range, but not more than max_ns().
   double quantile_ns(double share) const {
     const double wanted = std::ceil(share * static_cast<double>(count_));
     uint64_t rank =

@@ -31,10 +31,10 @@ struct ComponentCosts {
   double fetch_add_ns = 0;         // A_FAO: an atomic fetch-and-add; 0 if not available
   std::vector<SizedCost> message;  // AM: a SEND, and a SEND of the same size as its answer
   double wake_up_ns = 0;           // the extra time of a message if its receiver sleeps
-  // A registration of memory for remote access. The memory's pages exist already, because the
+  // The cost of registering memory for remote access. The memory's pages exist already, because the
   // memory was written before.
   std::vector<SizedCost> registration;
-  // A copy of memory by the processor. The memory is not in the processor's cache.
+  // The cost of copying memory with the processor. The memory is not in the processor's cache.
   std::vector<SizedCost> copy;
 };
 

@@ -40,8 +40,8 @@ class Diagnostics {
   bool any_errors() const { return errors_ != 0; }
   const std::vector<Diagnostic>& all() const { return all_; }
   // Returns one line for each diagnostic: "LOCATION: error: MESSAGE" or "LOCATION: warning:
-  // MESSAGE". The file that got the first diagnostic comes first, and so on. The diagnostics of one
-  // file are ordered by line and column.
+  // MESSAGE". The lines are grouped by file, in the order in which the files got their first
+  // diagnostic. The diagnostics of one file are ordered by line and column.
   std::string text() const;
 
  private:

@@ -130,7 +130,8 @@ const HintKey* find_key(std::string_view name) {
   return found == kHintKeys.end() ? nullptr : &*found;
 }
 
-// Returns true if `text` is a number of any size, with or without one of the units.
+// Returns true if `text` consists of digits, with or without one of the units. The number can be
+// too large for parse_bytes().
 bool is_size(std::string_view text) {
   return std::ranges::any_of(kUnits, [&](const Unit& unit) {
     return text.ends_with(unit.suffix) &&
@@ -138,7 +139,8 @@ bool is_size(std::string_view text) {
   });
 }
 
-// Sets `member` to the enumerator whose word in `words` is `value`.
+// Sets `member` to the enumerator whose word in `words` is `value`. Returns an error if `value` is
+// not in `words`.
 template <class T>
 Result<void> set_word(std::optional<T>& member, const HintKey& key, std::string_view value,
                       std::span<const std::string_view> words) {
@@ -148,8 +150,8 @@ Result<void> set_word(std::optional<T>& member, const HintKey& key, std::string_
   return {};
 }
 
-// Sets `member` to a number of at least `min`, or to the enumerator whose word in `words` is
-// `value`.
+// Sets `member` to the number that `value` consists of, at least `min`, or to the enumerator whose
+// word in `words` is `value`. Returns an error for any other value.
 template <class Word, class Variant>
 Result<void> set_number_or_word(std::optional<Variant>& member, const HintKey& key,
                                 std::string_view value, std::span<const std::string_view> words,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // config/hint_values_test.cc: checks that every hint of the table in config/hint_keys.h can be set,
-// overlaid and written again, and that the schema of manifests has it.
+// merged with other hints (overlay()) and written again, and is in the schema of manifests.
 #include "config/hint_values.h"
 
 #include <gtest/gtest.h>

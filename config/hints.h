@@ -65,8 +65,8 @@ enum class Side : uint8_t { kClient, kServer };
 
 // Returns all hints of `stronger`, and those hints of `weaker` that `stronger` does not set.
 Hints overlay(const Hints& stronger, const Hints& weaker);
-// Applies overlay() to each of the three groups. `stronger` are the hints of a service, and
-// `weaker` are the hints of the service that it extends.
+// Applies overlay() to each of the three groups. Pass the hints of a service as `stronger`, and the
+// hints of its parent (the service that it extends) as `weaker`.
 HintGroups overlay(const HintGroups& stronger, const HintGroups& weaker);
 
 // Returns the hints that apply to one side of one function. In order of precedence: the function's

@@ -23,7 +23,8 @@ using namespace std::chrono_literals;
 constexpr uint32_t kWorkersMax = 64;
 constexpr uint32_t kUpstreamsMax = 65536;
 
-// Returns a YamlKey whose reader stores the value of `key` in `member` if the value is valid.
+// Returns an entry of the table for read_keys(): if the value of `key` is valid, its reader stores
+// the value in `member`.
 template <class T, class Read>
 YamlKey into(std::string_view key, bool required, T& member, Read read) {
   return {key, required, [key, &member, read](const YamlValue& value) {
@@ -233,8 +234,8 @@ Limits read_limits(const YamlValue& value) {
                 ") must be longer than keepalive_interval (" +
                 duration_text(limits.keepalive_interval) + "), or no ping can be answered in time");
   }
-  // Linux drops a connection request while the server's queue of connections is full, and sends the
-  // request again after one second. A shorter time-out ends the attempt before that.
+  // Warns of a time-out of at most a second. If the server's queue of connections is full, Linux
+  // drops a connection request, and sends it again after one second, which is then too late.
   constexpr auto kFirstRetry = 1s;
   if (limits.upstream_connect_timeout <= kFirstRetry) {
     value.diagnostics->warning(value.location(),
@@ -299,8 +300,8 @@ class Relations {
     }
   }
 
-  // Records a listening address. Adds an error if the address was recorded before. Ignores port 0,
-  // because the kernel chooses a different port each time.
+  // Records an address on which the node listens. Adds an error if the address was recorded before.
+  // Ignores an address with port 0, because the kernel chooses a different port each time.
   void claim(const Address& address, const SourceLocation& location) {
     if (!address.is_path() && address.port == 0) return;
     // Two addresses with the same path name the same socket, even if their kinds (unix, shm)

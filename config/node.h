@@ -47,9 +47,9 @@ struct FaultsConfig {
   // The percentage of these operations that fail: memory registrations, and the creation of
   // completion queues, receive queues and queue pairs.
   uint32_t refused_percent = 0;
-  // For each lane, a random number from 1 to cut_within (or silent_within) is chosen. After this
-  // number of work requests, the lane breaks (cut_within) or stops responding (silent_within). The
-  // value 0 means never.
+  // Each RDMA lane breaks after a random number of work requests, from 1 to cut_within. In the same
+  // way, each lane stops responding after a random number from 1 to silent_within. The value 0
+  // means never.
   uint64_t cut_within = 0;
   uint64_t silent_within = 0;
 };
@@ -97,8 +97,8 @@ struct PeerConfig {
 struct EndpointConfig {
   Address listen;
   std::string service;  // the service that clients of this endpoint call
-  // The peers that serve the service. Each new connection of a client uses the next peer in turn,
-  // and stays with this peer.
+  // The peers that serve the service. Each new client connection takes the next peer of the list
+  // that can take calls (the first again after the last), and stays with this peer.
   std::vector<std::string> peers;
   uint32_t mode = 0660;  // for a unix socket: the permission bits of its path
   std::string group;     // for a unix socket: the owning group of its path; empty: the daemon's
@@ -120,7 +120,8 @@ struct ServedConfig {
   std::string service;
   Address upstream;
   UpstreamMode mode = UpstreamMode::kMirror;
-  // The maximum number of connections to the server, per worker; 0: 1024 for mirror, 16 for shared.
+  // The maximum number of connections from one worker to the server. The value 0 means 1024 with
+  // kMirror, and 16 with kShared.
   uint32_t connections_max = 0;
   // The Thrift transport and the Thrift protocol that the server reads; nullopt if unknown. Peers
   // that an `allow` rule restricts must use this transport and protocol in their requests.
@@ -140,17 +141,19 @@ struct AdminConfig {
 struct Limits {
   uint64_t message_bytes_max;   // `max_message`: largest request
   uint64_t buffered_bytes_max;  // `max_buffered`: bytes held for slow readers, per worker
-  // `shared_request`: the largest request on a shared connection to a server; a larger request gets
-  // its own connection.
+  // `shared_request`: the largest request that uses one of the shared connections to a server. A
+  // larger request gets its own connection.
   uint64_t shared_request_bytes_max;
-  // `shared_reply`: the bytes of a reply on a shared connection that are held for a slow caller.
+  // `shared_reply`: the most bytes of a reply on a shared connection that are held while its caller
+  // reads slowly. If there are more, the call fails.
   uint64_t shared_reply_bytes_max;
-  // `checked_request`: the largest request of a peer that an `allow` rule restricts.
+  // `checked_request`: the largest request of a peer that an `allow` rule restricts. A larger one
+  // is refused.
   uint64_t checked_request_bytes_max;
   uint32_t connections_max;           // `max_connections`: clients, per endpoint and worker
   uint32_t calls_per_connection_max;  // `max_pipelined`: unanswered calls of one connection
   uint32_t links_max;                 // `max_links`: links that peers open to one worker
-  // `max_peer_connections`: client connections that peers carry to one worker.
+  // `max_peer_connections`: the most client connections whose calls one worker gets from peers.
   uint32_t peer_streams_max;
   std::chrono::nanoseconds connect_timeout;  // for a connection to a peer and the peer's hello
   std::chrono::nanoseconds upstream_connect_timeout;  // for a connection to a local server
@@ -193,8 +196,8 @@ struct NodeConfig {
 
 // Returns the number of workers that the node runs on a host with `cores` cores.
 uint32_t workers_of(const NodeConfig& node, uint32_t cores);
-// Returns how many bytes of memory each worker (with kLoop: each link) registers. `max_pinned` is
-// rounded down to nine times a power of two.
+// Returns how many bytes of memory each worker (with kLoop: each link) registers: the value of
+// `max_pinned`, rounded down to nine times a power of two.
 uint64_t registered_bytes(const FabricConfig& fabric);
 
 // Reads a node configuration from `text`, the contents of `file`. Relative paths in the text start
@@ -207,9 +210,9 @@ NodeConfig read_node_config(const std::string& text, const std::string& file,
 NodeConfig load_node_config(const std::string& file, Diagnostics& diagnostics);
 
 // Checks whether the node configuration and the manifests agree. Adds a warning if no manifest
-// defines a service of the node, and if a manifest uses `allow` without link.tls. Adds an error if
-// `mode: shared` or `allow` needs a list of functions, a signature or a Thrift transport that is
-// absent.
+// defines a service of the node, or if a manifest restricts callers (`allow`) but link.tls is
+// absent. Adds an error if `mode: shared` lacks the service's list of functions, or if `allow`
+// lacks a signature or the server's Thrift transport.
 void check_against(const NodeConfig& node, const Manifest& manifest, Diagnostics& diagnostics);
 
 }  // namespace hat

@@ -17,8 +17,8 @@ void add(std::vector<Rule>& rules, const Rule& rule) {
   if (std::ranges::find(rules, rule) == rules.end()) rules.push_back(rule);
 }
 
-// Adds the rules for the service's functions, and the rule for functions that the service does not
-// list.
+// Adds to `rules` the rules for the functions of the service. Also adds the rule of the service as
+// a whole, which applies to functions that the manifest does not list.
 void add_rules_of(const ServiceSpec& service, std::vector<Rule>& rules) {
   add(rules, enforced(service.access));
   for (const FunctionSpec& function : service.functions) {

@@ -16,7 +16,7 @@
 namespace hat {
 
 struct UpstreamRules {
-  // All rules that this node enforces, each once. Rules for servers at other addresses are
+  // All rules of the manifest except dry runs, each once. Rules for services at other addresses are
   // included, because one server can have two addresses.
   std::vector<AccessRule> rules;
   // True if the functions at the address have different rules, so that a peer can be allowed to

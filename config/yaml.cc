@@ -71,14 +71,14 @@ std::optional<int64_t> parse_duration(std::string_view text) {
   return std::nullopt;
 }
 
-// Returns true for control characters except tab and line ends. Such characters are rejected,
-// because yaml-cpp treats some of them as the end of the file, and accepts others.
+// Returns true for control characters except tab and line ends. The caller rejects a file that has
+// them, because yaml-cpp takes some of them for the end of the file, and others for text.
 bool is_control(unsigned char c) {
   return (c < ' ' && c != '\t' && c != '\n' && c != '\r') || c == 0x7f;
 }
 
-// The first position at which the input is not valid text, and the reason. Such input is rejected,
-// because yaml-cpp accepts some of it but changes the bytes.
+// The first position at which a file is not valid text, and the reason. The caller rejects such a
+// file, because yaml-cpp would accept some invalid bytes but change them.
 struct NoText {
   SourceLocation location;
   const char* what;
@@ -117,8 +117,9 @@ class DocumentStarts final : public YAML::EventHandler {
   std::vector<YAML::Mark> marks;
 };
 
-// Returns the position of a second document, if there is one. Does not use YAML::LoadAll, because
-// for some syntax errors yaml-cpp 0.7 finds empty documents without end.
+// Returns the position of the second document in `text`, if there is one. Does not use
+// YAML::LoadAll, which never returns for some syntax errors: yaml-cpp 0.7 then finds an endless
+// series of empty documents.
 std::optional<YAML::Mark> second_document(const std::string& text) {
   std::istringstream stream(text);
   YAML::Parser parser(stream);

@@ -24,7 +24,7 @@ namespace hat {
 
 inline constexpr size_t kYamlBytesMax = 4 * 1024 * 1024;
 
-// A node of a document, with the file and the Diagnostics for reporting errors.
+// A value in a YAML document, with the file and the Diagnostics for reporting errors in the value.
 struct YamlValue {
   YAML::Node node;
   const std::string* file = nullptr;

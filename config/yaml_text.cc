@@ -11,14 +11,15 @@
 namespace hat {
 namespace {
 
-// The words for booleans and null, the merge key `<<` and the value key `=`; all in lower case.
+// Texts that need quotes, in lower case: some YAML parser reads them, without quotes, as a boolean,
+// as null, as the merge key (`<<`) or as the value key (`=`).
 constexpr std::array<std::string_view, 13> kWords = {
     "", "~", "null", "y", "n", "yes", "no", "on", "off", "true", "false", "<<", "="};
 constexpr std::array<std::string_view, 2> kNumberWords = {".inf", ".nan"};
 
 constexpr std::string_view kNumberBegins = "0123456789.";
-// All characters that occur in numbers of any base (also with an exponent or '_'), in base-60
-// numbers ("1:30"), and in dates with times and time zones.
+// A text of these characters alone can be a number of any base (also with an exponent or '_'), a
+// base-60 number ("1:30"), or a date with a time and a time zone.
 constexpr std::string_view kNumberBytes = "0123456789abcdefABCDEFxXoO_+-.: \ttTzZ";
 
 }  // namespace

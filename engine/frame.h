@@ -37,8 +37,8 @@ enum class FrameKind : uint8_t {
   // pass bytes through without reading them.
   kRaw,
   kCredit,  // both: grants FrameHeader::credit; has no payload
-  // both: this side sends no more data on the stream, except that the acceptor still sends replies
-  // to earlier calls.
+  // both: the side that sends kEnd sends no more data on the stream, except that the acceptor still
+  // sends replies to earlier calls.
   kEnd,
   kReset,  // both: the stream has ended; payload from the acceptor: empty, or a FailMeta and text
   // The next frames create and end RDMA lanes (RDMA connections between the two daemons;
@@ -98,9 +98,9 @@ inline constexpr uint8_t kLastPiece = 1;  // kCall, kReply, kMore: the message e
 // outcome.
 inline constexpr uint8_t kOutcomeShift = 1;
 inline constexpr uint8_t kOutcomeMask = 3 << kOutcomeShift;
-// The outcome of a kReply frame without payload, which means that the server will send no reply to
-// this call. The acceptor knows this because the server has replied to a later call. Peers of every
-// link version treat such a frame as the end of the call.
+// The outcome of a kReply frame without payload. Such a frame means that the server will send no
+// reply to this call: the acceptor knows this because the server has replied to a later call. Peers
+// of every link version treat such a frame as the end of the call.
 inline constexpr uint8_t kNoReply = 3 << kOutcomeShift;
 // On kReply, and on kMore frames of a reply: the request is not complete yet, so RDMA lanes do not
 // count this frame as the reply to the request.
@@ -117,7 +117,7 @@ struct FrameHeader {           // little-endian
   uint8_t flags = 0;
   // On the last piece of a request: the number of replies that the request expects. On a frame of
   // the acceptor that is not a reply: the number of calls that the frame ends without a reply.
-  // Otherwise 0. RDMA lanes use this field to count the replies that are still expected.
+  // Otherwise 0. RDMA lanes use this field to count the calls that have not ended yet.
   uint16_t replies = 0;
   // The number of a stream, which the initiator chooses anew for each stream of a session. In
   // frames about lanes: the lane's number. In frames about the link itself: 0.

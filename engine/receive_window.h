@@ -5,8 +5,8 @@
 //
 // Bounds   A sender spends one byte of credit for each byte of a message. The sender may exceed its
 //          credit by bytes that it had read before it knew to which stream the bytes belong; these
-//          are fewer than kStreamWindowBytes. A sender that sends more than that could fill the
-//          memory of this host, so the stream is ended.
+//          are fewer than kStreamWindowBytes. The receiver ends the stream of a sender that exceeds
+//          this bound, because the sender could fill the memory of this host.
 // Thread   One thread at a time; there is no lock.
 // Always   passed_on_ <= outstanding_
 #pragma once

@@ -8,7 +8,7 @@ namespace {
 
 constexpr uint32_t kCoresMax = 65536;
 
-// The arguments that a CommandLine stores in a form that differs from the command line.
+// Arguments as they were given, which this code then converts to members of the CommandLine.
 struct Given {
   std::vector<std::string> inputs;
   std::vector<std::pair<std::string, Mode>> modes;

@@ -33,8 +33,8 @@ Json json_of(const Annotations& annotations) {
   });
 }
 
-// Returns a value as JSON. A name becomes {"name": …}, a map {"map": [[key, value], …]}, and an
-// infinite number "inf" or "-inf". JSON has all other kinds of values.
+// Returns a value as JSON. A name becomes {"name": …}, a map becomes {"map": [[key, value], …]},
+// and an infinite number becomes "inf" or "-inf". For all other values JSON has its own forms.
 Json json_of(const ConstValue& value) {
   switch (value.kind) {
     case ConstValue::Kind::kInteger:

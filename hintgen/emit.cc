@@ -51,8 +51,8 @@ ServiceSpec make_service(const Service& service, const Origins& origins, Signatu
   return spec;
 }
 
-// Returns the number of columns that `text` takes on a terminal. This differs from its size because
-// plans contain '≤', which has three bytes but one column.
+// Returns the number of columns that `text` takes on a terminal. This differs from the number of
+// bytes, because plans contain '≤', which has three bytes but takes one column.
 size_t shown_width(const std::string& text) {
   return static_cast<size_t>(std::count_if(text.begin(), text.end(), [](char c) {
     return (static_cast<unsigned char>(c) & 0xC0) != 0x80;
@@ -61,7 +61,8 @@ size_t shown_width(const std::string& text) {
 
 using Row = std::array<std::string, 5>;
 
-// Makes each column as wide as its longest cell, except the last one, which is not padded.
+// Returns the rows as text. Pads the cells of each column to the width of its longest cell, except
+// in the last column.
 std::string aligned(const std::vector<Row>& rows) {
   std::array<size_t, std::tuple_size_v<Row>> widths{};
   for (const Row& row : rows) {

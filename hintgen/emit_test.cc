@@ -144,8 +144,8 @@ TEST(Emit, NamesStructsOfIncludedFilesApart) {
 }
 
 // The manifest must say which types are unions, which fields are required, and which values an enum
-// has. With this a daemon can refuse what a server may reject: a union with two fields, a struct
-// without a required field, or an unknown enum value.
+// has. With these facts a daemon can refuse requests that a server may reject: with two fields in a
+// union, without a required field of a struct, or with an unknown enum value.
 TEST(Emit, WritesWhatServersDemandOfStructsUnionsAndEnums) {
   const Compiled compiled = compile_text(R"(
 enum Colour { RED = 4, BLUE = -1, GREEN, AZURE = -1 }

@@ -30,7 +30,7 @@ class Gatherer {
   }
 
  private:
-  // One hint that was read: its side, the value that the hint sets, and the key as written.
+  // One hint that was read. `value` has only this hint set, and `key` is the key as written.
   struct Said {
     HintSide side;
     Hints value;

@@ -13,8 +13,8 @@ namespace hat::hintgen {
 
 enum class HintSide : uint8_t { kBoth, kClient, kServer };
 
-// Both arrays are indexed by HintSide. For example, `hint: key=value;` in the paper's grammar is
-// the annotation `hat.key = "value"`.
+// The words of both spellings; the index of both arrays is a HintSide. For example, `hint:
+// key=value;` in the paper's grammar means the same as the annotation `hat.key = "value"`.
 inline constexpr std::array<std::string_view, 3> kGroupWords = {"hint", "c_hint", "s_hint"};
 inline constexpr std::array<std::string_view, 3> kKeyPrefixes = {"hat.", "hat.client.",
                                                                  "hat.server."};
@@ -27,8 +27,8 @@ constexpr std::optional<HintSide> side_of_group(std::string_view word) {
   return std::nullopt;
 }
 
-// Returns true if the annotation with this key is a hint, which the prefix of the key shows. All
-// other annotations belong to other tools.
+// Returns true if an annotation with this key is a hint: the key then begins with "hat.". All other
+// annotations belong to other tools.
 constexpr bool is_hint_annotation(std::string_view key) { return key.starts_with(kKeyPrefixes[0]); }
 
 struct SidedKey {
@@ -36,8 +36,9 @@ struct SidedKey {
   std::string key;
 };
 
-// Splits the key of an annotation, such as "hat.client.polling", into the side and the key of the
-// hint. Returns nullopt if the annotation has an unknown side or no key of a hint.
+// Splits the key of an annotation, such as "hat.client.polling", into the side (client) and the key
+// of the hint (polling). Returns nullopt if the side is unknown, or if the key of the hint is
+// missing.
 constexpr std::optional<SidedKey> split_annotation_key(std::string_view annotation_key) {
   for (size_t i = kKeyPrefixes.size(); i-- > 0;) {  // the longer prefixes first
     if (!annotation_key.starts_with(kKeyPrefixes[i])) continue;

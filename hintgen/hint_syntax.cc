@@ -32,8 +32,8 @@ std::optional<HintSyntaxError> hint_syntax_error(const TokensAtError& tokens,
     return HintSyntaxError{false, missing_colon(previous, found)};
   }
   if (found == "=" && is_hint_key(previous)) {
-    // Example: service S { hint perf_goal=latency; ... }. At this token the parser has read what
-    // could be a function `perf_goal` with the result type `hint`.
+    // Example: service S { hint perf_goal=latency; ... }. The ':' after `hint` is missing. The
+    // parser finds this out only at the '=', because `hint perf_goal` could begin a function.
     if (is_group_word(before_previous)) {
       return HintSyntaxError{true, missing_colon(before_previous, previous)};
     }

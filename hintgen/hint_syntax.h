@@ -26,7 +26,7 @@ struct HintSyntaxError {
 };
 
 // Returns the error for a wrong hint, or nullopt if the tokens do not look like a hint. `expected`
-// has the names of the tokens that the grammar would accept, as for syntax_error_text().
+// has the names of the tokens that the grammar would accept ("':'", "a name", …).
 std::optional<HintSyntaxError> hint_syntax_error(const TokensAtError& tokens,
                                                  const std::vector<std::string_view>& expected);
 

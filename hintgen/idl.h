@@ -23,7 +23,7 @@ namespace hat::hintgen {
 // The maximum nesting of brackets of all kinds. It also bounds the nesting of types and values.
 inline constexpr int kNestingMax = 64;
 
-// A word or an unescaped literal, with its position.
+// A word, or the unescaped text of a literal, with its position in the file.
 struct Name {
   std::string text;
   Span at;
@@ -103,8 +103,8 @@ struct FieldId {
 
 struct Field {
   std::optional<FieldId> written_id;
-  // The id as written if that is positive. Otherwise -1, -2, … as the Thrift compiler numbers
-  // fields.
+  // The id as written, if it is positive. Fields without a positive id get -1, -2, …, as in the
+  // Thrift compiler.
   int64_t id = 0;
   Requiredness requiredness = Requiredness::kDefault;
   Span requiredness_at;

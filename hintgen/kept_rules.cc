@@ -9,8 +9,8 @@
 namespace hat::hintgen {
 namespace {
 
-// Returns the text of the file, or "" if `path` is not a regular file. hintgen writes to a pipe but
-// must not read from it.
+// Returns the text of the file at `path`, to which hintgen will write. Returns "" if `path` is not
+// a regular file, because hintgen may write to a pipe but must not read from it.
 std::string text_at(const std::string& path) {
   std::error_code error;
   if (path == "-" || !std::filesystem::is_regular_file(path, error)) return "";

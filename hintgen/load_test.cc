@@ -107,8 +107,8 @@ TEST(Load, ReadsAFileOnceHoweverOftenItIsIncluded) {
   EXPECT_EQ(compiled.idl.files.size(), 4u);
 }
 
-// hintgen shows 50 errors and 50 warnings; the 51st text says that there are more. For a diagnostic
-// that is not shown, hintgen does not search for a similar name.
+// Of more than 50 errors (or warnings) hintgen shows the first 50, and then a text that there are
+// more. For a diagnostic that it does not show, hintgen does not search for a similar name.
 TEST(Load, ShowsTheFirstFiftyMistakesOfEachKind) {
   std::string errors, warnings;
   for (int i = 1; i <= 20000; ++i) {

@@ -65,7 +65,7 @@ INSTANTIATE_TEST_SUITE_P(
                 "'Point' has no field 'lfet' (did you mean 'left'?)"}),
     [](const auto& row) { return row.param.name; });
 
-// The time for one diagnostic is bounded, however many names a file has.
+// hintgen compares only the first names of a file, so the time for one diagnostic is bounded.
 TEST(NearestName, LooksAtTheFirstNamesOnly) {
   std::string text;
   for (int i = 0; i < 20000; ++i) text += "struct Name" + std::to_string(i) + " {}\n";

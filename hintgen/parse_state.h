@@ -48,12 +48,13 @@ class ParseState {
   std::string_view text(Span at) const { return program_.source->text(at); }
   Name name(Span at) const { return Name{std::string(text(at)), at}; }
 
-  // Converts a token to an integer, or a literal to the text in its quotes. Returns nullopt after
-  // it has reported an error.
+  // Converts a token to a number (integer()), or a literal to the text in its quotes (unquote()).
+  // If the token is invalid, reports an error and returns nullopt.
   std::optional<int64_t> integer(Span at);
   std::optional<std::string> unquote(Span at);
 
-  // The actions of the grammar that do more than set a member.
+  // The actions that the rules of the grammar call. A rule that only sets a member of the tree does
+  // so itself.
   void header_seen(Span at);
   void add_definition(std::variant<Const, Typedef, Enum, Struct, Service> value);
   void add_group(Service& service, HintGroup group);

@@ -140,7 +140,8 @@ class RandomIdl {
     add_block();
     if (one_in(2)) return;
     gap(Context::kOutside);
-    // Plain Thrift accepts one separator after a function, so a second one belongs to the hints.
+    // Plain Thrift accepts only one separator after a function. If a separator came before the hint
+    // block, this second one belongs to the hints: without_hints() must not have it.
     put_separator(separated ? Context::kInHint : Context::kOutside);
   }
 

@@ -82,8 +82,9 @@ class Linker {
     }
   }
 
-  // Reports a type that cannot be used. For an included file this is only a warning if the type is
-  // looked up for code, because the compiler generates code for that file only with -r.
+  // Reports a type that cannot be used, as an error. In an included file it is only a warning if
+  // the Thrift compiler looks up the type when it generates code (kForCode), because the compiler
+  // generates code for included files only with -r.
   void report_unusable(const Type& type, Lookup lookup, const auto& make_message) {
     if (is_included_ && lookup == Lookup::kForCode) {
       report_.warning(type.name.at, [&] {
@@ -104,8 +105,8 @@ class Linker {
     return message + nearest_name(program_, NameOf::kType, name);
   }
 
-  // Returns true if `type` is a typedef of an included file whose own type is undefined. A warning
-  // was reported in that file.
+  // Returns true if `type` is a typedef in an included file, and the type for which this typedef
+  // stands is undefined. hintgen has then already warned of the undefined type in that file.
   bool is_undefined_elsewhere(const Type& type) const {
     const bool own = type.name.text.find('.') == std::string::npos;
     return !own && meaning_of(type) == nullptr && scopes_.is_known_fully(program_, type.name.text);

@@ -45,8 +45,8 @@ class Rewriter {
   }
 
  private:
-  // A range that is outside of the text, or that begins before the last written byte, would
-  // silently corrupt the user's file. Therefore hintgen aborts in this case.
+  // Copies the text from the current position to `end`. Aborts if `end` is before the current
+  // position or after the end of the text: the output would silently corrupt the user's file.
   void copy_until(size_t end) {
     CHECK(position_ <= end && end <= text_.size())
         << "edits are out of order: byte " << end << " after byte " << position_ << " of "
@@ -118,7 +118,7 @@ std::vector<Edit> cuts(const Program& program) {
     for (const Function& function : service->functions) {
       if (function.hint_block.empty()) continue;
       edits.push_back({function.hint_block, ""});
-      // Plain Thrift accepts one separator after a function.
+      // Removes the second of two separators: plain Thrift accepts only one after a function.
       const bool has_two = !function.separator.empty() && !function.block_separator.empty();
       if (has_two) edits.push_back({function.block_separator, ""});
     }
@@ -170,7 +170,8 @@ std::string as_annotations(const std::vector<HintGroup>& groups, const Annotatio
   return text;
 }
 
-// Inserts `added` into the existing brackets, or into new ones at `end`.
+// Returns the edit that adds the annotations `added` to the annotations `present`, or, if there are
+// none, adds them in new brackets at the offset `end`.
 Edit insertion(const std::string& text, const Annotations& present, uint32_t end,
                const std::string& added) {
   if (present.at.empty()) return {Span{end, end}, " ( " + added + " )"};

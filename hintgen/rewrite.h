@@ -11,11 +11,11 @@
 
 namespace hat::hintgen {
 
-// Returns the text without its hint groups in the paper's own grammar (`hint: …`).
+// Returns the text without the hint groups in the grammar of the HatRPC paper (`hint: …`).
 std::string strip(const Program& program);
 
-// Returns the text with each hint in the paper's own grammar (`hint: …`) rewritten as a Thrift
-// annotation, `( hat.… = "…" )`, and added to the annotations that are already there.
+// Returns the text with each hint in the grammar of the HatRPC paper (`hint: …`) replaced by a
+// Thrift annotation, `( hat.… = "…" )`, which is added to the existing annotations.
 std::string annotate(const Program& program);
 
 }  // namespace hat::hintgen

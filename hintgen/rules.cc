@@ -84,8 +84,9 @@ class Rules {
     }
   }
 
-  // If the member has a value, the Thrift compiler accepts a name with a dot, and generates code
-  // that does not compile.
+  // Checks the name of an enum's member. A dot in the name is an error; if the member has a value,
+  // it is only a warning, because the Thrift compiler then accepts the dot. (The code that this
+  // compiler generates does not compile.)
   void check_member_name(const EnumMember& member) {
     const bool has_dot = member.name.text.find('.') != std::string::npos;
     if (!has_dot || !member.written_value) {

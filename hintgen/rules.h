@@ -10,7 +10,8 @@ namespace hat::hintgen {
 
 void check_rules(const Program& program, const Scopes& scopes, Report& report);
 
-// Returns the type that is left after all typedefs are followed, or nullptr if it is unknown.
+// Returns the type for which `type` stands after all typedefs are followed (`type` itself if it is
+// not a typedef), or nullptr if that type is unknown.
 const Type* meaning_of(const Type& type);
 
 }  // namespace hat::hintgen

@@ -18,8 +18,8 @@ Split split_at_last_dot(std::string_view name) {
   return {name.substr(0, dot), name.substr(dot + 1)};
 }
 
-// Calls `visit(program)` for `from` itself if `include` is empty, else for each include of that
-// name. Stops at the first result that is not null.
+// Calls `visit(program)` for each file that `from` includes under the name `include`, or for `from`
+// itself if `include` is empty. Stops at the first result that is not null, and returns it.
 template <class Visit>
 auto in_files(const Program& from, std::string_view include, const Visit& visit)
     -> decltype(visit(from)) {
@@ -66,7 +66,8 @@ const Const* Scopes::constant(const Program& from, std::string_view name) const 
 }
 
 const Definition* Scopes::enum_of_member(const Program& from, std::string_view name) const {
-  // Tries each dot from the last to the first, because a member's name may also contain dots.
+  // Splits `name` at a dot into an enum and a member. Tries each dot, from the last to the first,
+  // because the name of a member may also contain dots.
   for (size_t dot = name.rfind('.'); dot != std::string_view::npos && dot != 0;
        dot = name.rfind('.', dot - 1)) {
     const Definition* definition = type_or_service(from, name.substr(0, dot));

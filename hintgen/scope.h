@@ -26,8 +26,8 @@ class Scopes {
   // or member.
   const Definition* enum_of_member(const Program& from, std::string_view name) const;
 
-  // Returns false if `name` may be unknown only because of an error or warning that was already
-  // reported (a missing include, for example).
+  // Returns false if `name` may be unknown only because of an error that was already reported, for
+  // example a syntax error in an included file.
   bool is_known_fully(const Program& from, std::string_view name) const;
   // Returns the include that should define `name` but was not found; nullptr if there is none.
   const Include* missing_include(const Program& from, std::string_view name) const;

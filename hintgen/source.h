@@ -45,9 +45,9 @@ class SourceFile {
   std::vector<uint32_t> line_begins_;
 };
 
-// Returns the name by which other files refer to this file before the '.': the file name without
-// its directory and without its last extension, whatever that extension is, as in the Thrift
-// compiler. For example "kv" for "shared/kv.idl".
+// Returns the word with which other files refer to the file at `path`, such as "kv" in `kv.Pair`
+// for "shared/kv.idl". As in the Thrift compiler, it is the file name without the directory and
+// without the last extension, whatever this extension is.
 std::string_view program_name(std::string_view path);
 
 // Returns all diagnostics in the form that compilers use: the message, the source line, and a caret

@@ -111,7 +111,7 @@ std::string listed(const Words& words) {
   return text;
 }
 
-// Returns 'x' for a printable byte, or byte 0x07 for any other.
+// Returns a printable byte in quotes ('x'), and any other byte as a number ("byte 0x07").
 std::string shown_byte(char byte) {
   const auto code = static_cast<unsigned char>(byte);
   if (code > 0x20 && code < 0x7F) return std::string("'") + byte + "'";

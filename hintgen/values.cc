@@ -72,8 +72,8 @@ bool is_uuid(std::string_view text) {
   });
 }
 
-// Returns true if a constant of type `have` can be used as a value of type `want`, judged by their
-// base types.
+// Returns true if a constant of the base type `have` can be used as a value of the base type
+// `want`.
 bool compatible(TypeKind want, TypeKind have) {
   if (want == TypeKind::kDouble) return have == TypeKind::kDouble || is_integer(have);
   if (want == TypeKind::kBool || is_integer(want)) {
@@ -238,8 +238,8 @@ void ValueRules::check_base(const Type& type, const ConstValue& value, Use use) 
   }
 }
 
-// Checks the value of a list, set or map. If the value is of the wrong kind, hintgen only warns,
-// because the Thrift compiler accepts any value there.
+// Checks the value of a constant or field whose type is a list, set or map. If the value is of
+// another kind, hintgen only warns, because the Thrift compiler accepts any value for such a type.
 void ValueRules::check_items(const Type& type, const ConstValue& value, Use use) const {
   const bool is_map = type.kind == TypeKind::kMap;
   if (value.kind == Kind::kName) {

@@ -20,9 +20,9 @@ constexpr size_t kPagePairsDefault = 100;  // if the caller gives no limit
 // A scan's answer ends after the pair with which it reaches this size.
 constexpr size_t kPageBytesMax = 1 << 20;
 
-// The number of elements that a list in a request may declare. A request that declares more gets no
-// answer. The number is far above kBatchPairsMax, so that the store can reject a batch that is too
-// large with a readable message.
+// The number of elements that a list in a request may declare. The server does not answer a request
+// that declares more. The number is far above kBatchPairsMax, so that the store can reject a batch
+// that is too large with a readable message.
 constexpr int kContainerMax = 1'000'000;
 
 constexpr uint32_t kReadersMax = 10'000;  // the highest number of concurrent reads that can be set

@@ -136,8 +136,8 @@ class FakeReactor final : public Reactor {
     for (IterationEvents* events : iteration_events_) events->on_iteration_end();
   }
 
-  // Returns the record of the thread that runs the event loop. It is empty, so that any thread may
-  // use the reactor, unless the test sets a thread.
+  // Returns the record of the thread that runs the event loop. Unless the test sets a thread, the
+  // record is empty, and any thread may use the reactor.
   LoopThread& loop_thread() { return loop_thread_; }
 
   std::vector<Address> connected_to;

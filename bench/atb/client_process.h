@@ -19,7 +19,7 @@ struct Load {
 
 // Shared memory with a process's results. The parent process reads it after the process has ended.
 struct Slot {
-  char failure[1024] = {};  // error message; its exit status is that of the process
+  char failure[1024] = {};  // error message of a process that exits with another status than 0
   Measured measured;
 };
 

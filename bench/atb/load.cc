@@ -51,7 +51,7 @@ class Child {
     return read(ready_.get(), &byte, 1) == 1;
   }
   void begin(Clock::time_point when) {
-    // Ignore a failed write: it fails only if the child has ended, which wait() will report.
+    // Ignore a failed write: it fails only if the child has ended, and run_load() reports that.
     [[maybe_unused]] const auto written = write(begin_.get(), &when, sizeof(when));
   }
   // Waits until the child has ended.
@@ -83,7 +83,7 @@ Outcome<Child> Child::fork(const Load& load, uint32_t first_client) {
       mmap(nullptr, sizeof(Slot), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) return std::unexpected(Failure{.message = system_error("mmap")});
   child.slot_ = new (memory) Slot;
-  Descriptor ready;  // the child's ends
+  Descriptor ready;  // `ready` and `begin` are the ends of the two pipes that the child uses
   Descriptor begin;
   const bool piped = make_pipe(child.ready_, ready) && make_pipe(begin, child.begin_);
   child.pid_ = piped ? ::fork() : -1;

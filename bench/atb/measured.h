@@ -25,7 +25,7 @@ struct OfFunction {
 
 struct Measured {
   std::array<OfFunction, kFunctions> functions;
-  bench::Account account;     // both functions
+  bench::Account account;     // calls of both functions together
   Clock::time_point until{};  // when the last client's measurement ended
 
   void add(const Measured& other) {

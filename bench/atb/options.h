@@ -26,16 +26,18 @@ struct Options {
   Command command{};
   Address address;  // the server's address; for the command server: the address to listen at
 
-  uint32_t clients_max = 1024;  // server: concurrent connections
+  uint32_t clients_max = 1024;  // command server: concurrent connections
 
-  uint32_t min_bytes = 4;  // latency
+  // Options of the command latency; payload_sizes() describes them.
+  uint32_t min_bytes = 4;
   uint32_t max_bytes = 512u << 10;
   uint32_t factor = 2;
 
+  // Options of the commands mix and throughput.
   Sizes latency;                  // mix: payload sizes of the function latency
   Sizes throughput;               // mix, throughput: payload sizes of the function throughput
-  uint32_t latency_percent = 50;  // mix: the share of calls of the function latency
-  uint32_t threads = 1;           // throughput, mix: per process
+  uint32_t latency_percent = 50;  // mix: percentage of calls that go to the function latency
+  uint32_t threads = 1;           // clients of each process
   uint32_t processes = 1;
 
   uint64_t iterations = 0;  // maximum number of calls per client; 0: no limit

@@ -104,7 +104,7 @@ void add_way(Plan& plan, const Way& way, double compute_us) {
   step.check = [&plan, shape, way, all, progress](OwnerSide& side) -> Result<void> {
     progress->stops = true;
     if (progress->thread.joinable()) progress->thread.join();
-    if (side.index != 0) return {};  // all clients push to owner 0, so others have no values
+    if (side.index != 0) return {};  // all clients push to owner 0; other owners have no values
     LocalQueue remote(side.target.memory(), shape);
     remote.settle(way.level);
     const LocalQueue& queue = way.by_call ? plan.stores[side.index]->queue() : remote;
@@ -116,8 +116,9 @@ void add_way(Plan& plan, const Way& way, double compute_us) {
   plan.steps.push_back(std::move(step));
 }
 
-// Returns the predicted time of each push, by the model from the time of a call if the owner does
-// not compute; 0 if the model does not predict it.
+// Returns the predicted time of a push in µs for each element of `found`, or 0 for elements that
+// the model does not predict. The model predicts only push.call, from the time of a push.call whose
+// owner does not compute.
 std::vector<double> predictions(const std::vector<Found>& found,
                                 const std::vector<double>& compute_us) {
   std::vector<double> predicted(found.size());

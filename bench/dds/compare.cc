@@ -113,8 +113,9 @@ Plan plan_for(const Settings& settings) {
   plan.queue = {.offset = kStructureAt,
                 .capacity = static_cast<uint32_t>(all),
                 .value_bytes = settings.value_bytes};
-  // Twice as many buckets as keys: after all inserts, the tables of all owners are about half full.
-  // For tables that are accessed by calls, the keys' hashes decide each owner's number of keys.
+  // Make at least twice as many buckets as keys. The space is needed, because in the table that is
+  // accessed by calls the hash of a key chooses its owner, and one owner can get more keys than
+  // another.
   plan.table = {.offset = kStructureAt,
                 .buckets = static_cast<uint32_t>(std::bit_ceil(2 * all / settings.team.owners)),
                 .value_bytes = settings.value_bytes};

@@ -126,7 +126,7 @@ void add_components(Plan& plan) {
       at_one_word(plan, "fetch_add_one", [](Initiator& owner, uint64_t, uint64_t&) {
         return owner.fetch_add(kOneWordAt, 1).has_value();
       }));
-  // A call inserts a key into the owner's table, as in the paper.
+  // For the component `call`, each call inserts a key into the owner's table, as in the paper.
   const uint64_t operations = plan.settings.operations;
   const uint32_t value_bytes = plan.settings.value_bytes;
   plan.steps.push_back(

@@ -99,8 +99,8 @@ RemoteTable::Bucket RemoteTable::insert_shared(const BucketAddress& address, uin
       const bool is_reported = put && address.owner.fetch_add(address.offset, kReady - kWriting);
       return is_reported ? Bucket::kMine : Bucket::kLost;
     }
-    // A writer or readers hold the bucket, so try again. The key of a ready bucket never changes.
-    // Therefore this loop reads and compares the key only once.
+    // Try again if a writer or readers hold the bucket. If the bucket is ready, read and compare
+    // its key, but only once, because the key of a ready bucket never changes.
     if (state_of(*before) != kReady || expected == kReady) continue;
     if (!address.owner.get(address.offset + TableShape::kKeyAt, sizeof key)) return Bucket::kLost;
     if (word_at(address.owner.local().data()) != key) return Bucket::kOfAnother;

@@ -14,7 +14,8 @@
 
 namespace hat::bench {
 
-// The paper's concurrency levels: the operations that can run at the same time as an operation.
+// The paper's concurrency levels. The level of an operation says which other operations can run on
+// the queue or table at the same time.
 enum class Level : uint8_t {
   kReadWrite,  // C_RW: any operation
   kWrite,      // C_W: only pushes or inserts; a barrier before the first pop or find

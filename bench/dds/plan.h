@@ -18,7 +18,7 @@ struct Settings {
   uint32_t value_bytes = 8;
   std::vector<std::string> methods;  // the methods to measure; empty: all
   bool json = false;
-  // For the command attentiveness: the owner's computing times between two polls.
+  // For the command attentiveness: the times, in µs, that the owner computes between two polls.
   std::vector<double> compute_us = {0, 1, 2, 4, 8, 16, 32, 64};
 
   bool wants(std::string_view method) const;

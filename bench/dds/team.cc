@@ -162,7 +162,7 @@ Result<void> wait_for(std::vector<pid_t> children, std::chrono::seconds timeout,
 
 bool ClientSide::time(uint64_t operations, const std::function<bool(uint64_t)>& once) const {
   using Microseconds = std::chrono::duration<double, std::micro>;
-  constexpr uint64_t kBatch = 32;  // limits the cost of reading the clock
+  constexpr uint64_t kBatch = 32;  // operations per reading of the clock, to make readings rare
   engine::OperationCounts before;
   for (const engine::Initiator* owner : owners) before += owner->counts();
   std::vector<double> batches;

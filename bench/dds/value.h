@@ -54,7 +54,8 @@ class Tally {
   }
   uint64_t lost() const { return seen_.size() - once_; }
   uint64_t twice() const { return twice_; }
-  uint64_t strange() const { return strange_; }  // not intact, or with an unknown number
+  // Returns how many of the seen values were not intact, or had a number that is not below `count`.
+  uint64_t strange() const { return strange_; }
   bool is_right() const { return lost() == 0 && twice_ == 0 && strange_ == 0; }
 
  private:

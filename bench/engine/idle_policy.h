@@ -3,15 +3,15 @@
 // polling mode decides (HatRPC SC'21 3.2: busy for low latency, event to save CPU time):
 //
 //   busy      polls again
-//   adaptive  polls again until `spin` has passed since the last poll that found something; then
-//             sleeps
+//   adaptive  polls again, and sleeps if all polls found nothing for the time `spin`
 //   event     sleeps
 //
 // If the host has too few cores, a polling thread yields its core after some polls, because the
 // sender of the next message can need this core.
 //
 // To sleep without losing a wake-up, first call Poller::prepare_to_sleep(). If this returns true,
-// sleep on the event_fd() of the poller and of its fabric, and then call Poller::take_events().
+// sleep on the event_fd() of the poller and of its fabric, and then call Poller::take_events(). If
+// it returns false, poll again.
 //
 // Cost     busy never reads the clock; adaptive reads it on every kLooksPerClock-th empty poll.
 #pragma once

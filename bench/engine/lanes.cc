@@ -28,13 +28,13 @@ namespace {
 using namespace engine;
 using Clock = std::chrono::steady_clock;
 
-constexpr size_t kLargestSample = 1 << 20;  // how many latencies are kept at most
+constexpr size_t kLargestSample = 1 << 20;  // the highest number of latencies that are kept
 
 RdmaLaneOptions lane_options(const Settings& settings, bool server) {
   const auto bytes = static_cast<uint32_t>(std::clamp<size_t>(settings.bytes, 64, kSlotBytesMax));
   const auto shape = [&](Leg leg) {
     const uint32_t slot = row(leg).on_demand ? 64 : leg == Leg::kSend ? kEagerBytesMax : bytes;
-    // Many slots for a stream of small messages, and fewer slots if the slots are large.
+    // Use 64 slots if a slot has at most 4096 bytes, and only 16 if the slots are larger.
     const auto slots = static_cast<uint16_t>(slot <= 4096 ? 64 : 16);
     return LaneShape{leg, settings.protocol->beyond, slots, slot};
   };
@@ -167,8 +167,8 @@ class Payloads {
   }
 
  private:
-  // At least the number of a lane's slots. So the lane no longer borrows a buffer when the buffer
-  // is used again.
+  // The number of buffers is at least a lane's number of slots. So the lane no longer borrows a
+  // buffer when send() uses this buffer again.
   static constexpr size_t kBuffers = 64;
   const size_t bytes_;
   SharedMemory memory_;

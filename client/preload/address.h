@@ -21,7 +21,8 @@ struct Address {
     return port == with.port && IN6_ARE_ADDR_EQUAL(&ip, &with.ip);
   }
 
-  // Returns std::nullopt if `address`, with `bytes` bytes, is not an IPv4 or IPv6 address.
+  // Converts the sockaddr `address`, which has `bytes` bytes. Returns std::nullopt if it is neither
+  // an IPv4 nor an IPv6 address.
   static std::optional<Address> of(const sockaddr* address, socklen_t bytes);
   // Parses 127.0.0.1:9090 or [::1]:9090, the form in the environment variable HATRPC_RINGS.
   static std::optional<Address> parse(std::string_view text);

@@ -48,8 +48,8 @@ int option(int fd, int name) {
   return real::getsockopt(fd, SOL_SOCKET, name, &value, &bytes) == 0 ? value : -1;
 }
 
-// Returns true if the socket is neither connected nor connecting. Returns false when a program
-// calls connect(2) a second time, to learn the result of its first call.
+// Returns true if the socket is neither connected nor connecting. The result is false if the
+// program calls connect(2) a second time to learn the result of its first call.
 bool is_new(int fd) {
   tcp_info info{};
   socklen_t bytes = sizeof info;
@@ -99,7 +99,8 @@ bool shake_hands(int fd, ring::Memory& memory) {
   return error == 0;
 }
 
-// Copies the socket settings that the program made before connect(2) from one socket to another.
+// Copies to socket `to` the time-outs, SO_KEEPALIVE and the modes O_NONBLOCK and O_ASYNC that the
+// program has set on socket `from`.
 void carry_over(int from, int to) {
   for (const int name : {SO_RCVTIMEO, SO_SNDTIMEO}) {
     timeval time{};

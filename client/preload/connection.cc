@@ -19,8 +19,8 @@ namespace hatrpc::preload {
 namespace {
 
 constexpr int kReplacedError = -1;  // Connection::kReplaced, as an errno value
-// The death of the other process does not show in shared memory, only on the socket. Therefore a
-// side that only writes polls its socket after every kWritesUnheardMax writes.
+// After this number of writes without a read in between, put() polls the socket of the connection.
+// Only the socket shows that the other process has died; the shared memory does not.
 constexpr uint32_t kWritesUnheardMax = 16;
 
 ino_t inode_of(int fd) {
@@ -90,7 +90,8 @@ Connection::Connection(int socket, int memory_fd, ring::Memory memory, const Add
 
 Connection::~Connection() {
   descriptors::close_hidden(memory_fd_);
-  // The destructor of channel_ closes the socket, so this descriptor must no longer be hidden.
+  // Makes the socket an ordinary descriptor, because the destructor of channel_ closes it with this
+  // library's close(), which ignores hidden descriptors.
   descriptors::kinds[channel_.fd()] = descriptors::Kind::kForeign;
 }
 
@@ -157,14 +158,14 @@ bool Connection::has_data(const Lock&) {
 
 bool Connection::has_data() { return has_data(Lock(reader_)); }
 
-// Prepares the socket for a wait: asks for a doorbell, and reads old doorbells. Returns true if the
-// ring has data or the stream has ended. Otherwise the socket will become readable when data or the
-// end arrives.
+// Prepares the socket for a wait: asks the other side for a doorbell, and reads old doorbells.
+// Returns true if the ring has data or the stream has ended. Otherwise the socket will become
+// readable when data or the end of the stream arrives.
 //
-// If `asks_kernel` is true, settle() also polls the socket, records the socket's end, and reads a
-// doorbell that this side did not ask for. Pass true before a call returns EAGAIN: with an
-// edge-triggered epoll, a single event can report both a doorbell and the end, and no second event
-// follows. Without this, the program would never learn of the end.
+// If `asks_kernel` is true, settle() also polls the socket, records whether the other side has
+// closed it, and reads a doorbell that this side did not ask for. Pass true before a call returns
+// EAGAIN: one event of an edge-triggered epoll can report both a doorbell and the end, and no
+// second event follows, so without the poll the program would never learn of the end.
 bool Connection::settle(bool asks_kernel, const Lock& reader) {
   const bool doorbell_seen = asks_kernel && (poll_socket() & POLLIN) != 0;
   doorbells_.ask(channel_, ring::kForData);
@@ -189,9 +190,9 @@ void Connection::note(short revents) {
   if ((revents & end) != 0) channel_.lose();
 }
 
-// Waits until the ring has data or the stream ends. Returns 0, an errno value or kReplacedError.
-// The thread sleeps in recv(2), so that the kernel handles SO_RCVTIMEO, SA_RESTART and cancellation
-// of the thread.
+// Waits until the ring has data or the stream ends. Returns 0, an errno value, or kReplacedError if
+// another thread has replaced `fd`. The thread sleeps in recv(2), so that the kernel handles
+// SO_RCVTIMEO, SA_RESTART and cancellation of the thread.
 int Connection::wait_for_data(int fd) {
   Spinner spinner(usual_wait_ns_[0]);
   while (spinner.again()) {
@@ -264,9 +265,9 @@ bool Connection::has_space() {
          channel_.broken();
 }
 
-// Waits until the ring has space. Returns 0, an errno value or kReplacedError. The thread sleeps
-// for kNapMs at a time: it cannot wait for the socket to become readable, because the socket can
-// contain doorbells for data that another thread will read.
+// Waits until the ring has space. Returns 0, an errno value, or kReplacedError if another thread
+// has replaced `fd`. The thread sleeps for kNapMs at a time. It does not wait for the socket to
+// become readable: a doorbell for data that another thread will read would end that wait at once.
 int Connection::wait_for_space(int fd) {
   constexpr int kNapMs = 1;
   Spinner spinner(usual_wait_ns_[1]);
@@ -286,9 +287,9 @@ int Connection::wait_for_space(int fd) {
   return 0;
 }
 
-// Returns true if the ring has space, if necessary after a short wait. The wait is for programs
-// that wait for POLLOUT with epoll: the kernel always reports the socket as writable, so without
-// the wait such a program would call send(2) again and again without sleeping.
+// Waits a short time for space in the ring, unless there is space or data already. Returns true if
+// the ring has space. The wait slows down a program that waits for POLLOUT with epoll: the kernel
+// always reports the socket as writable, so such a program calls send(2) again and again.
 bool Connection::space_comes_soon() {
   if (has_space()) return true;
   poll_socket();
@@ -323,8 +324,8 @@ int Connection::shutdown(int fd, int how) {
     channel_.end_writes();
   }
   if (how == SHUT_WR) return 0;
-  // The shutdown of the socket wakes the threads that read or poll. From now on, the kernel rejects
-  // the doorbells of the other side.
+  // Shutting down the socket wakes the threads of this program that wait to read from it. From now
+  // on the kernel rejects the doorbells that the other side sends.
   state_->reads_shut = true;
   return real::shutdown(fd, SHUT_RD);
 }

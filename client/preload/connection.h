@@ -54,16 +54,18 @@ class Connection {
   // Returns the events that poll(2) would report for a TCP socket: the ones of `events` that have
   // occurred, and POLLHUP or POLLERR if they apply.
   short ready(short events);
-  // Prepares a sleep: asks for a doorbell if `events` include data. Returns false if one of
-  // `events` has already occurred, so that the caller must not sleep. `woken` must be true if the
-  // socket became readable during the caller's last sleep, but the ring was empty. If it is true
-  // and `events` include data, the function also looks in the socket for its end, and for a
-  // doorbell that this side did not ask for.
+  // Prepares a sleep: asks the other side for a doorbell if `events` include data. Returns false if
+  // one of `events` has already occurred; then the caller must not sleep. `woken` must be true if
+  // the caller's last sleep ended because the socket was readable, although the ring was empty. If
+  // `woken` is true and `events` include data, the function also records the end of the socket, and
+  // reads a doorbell that this side did not ask for, because either would end the next sleep at
+  // once.
   bool may_sleep(short events, bool woken);
-  // Records the end of the socket if `revents`, the events that poll(2) has reported for the
-  // socket, include the end.
+  // Records that the other side has closed the socket if `revents`, the events that poll(2) has
+  // reported for the socket, show this.
   void note(short revents);
-  // Changes to the mode "watched", because an epoll has the descriptor from now on.
+  // Changes to the mode "watched", because an epoll has the descriptor from now on: this side asks
+  // for a doorbell now, and each time that the ring becomes empty.
   void watch();
 
   void set_nonblocking(bool is) { state_->nonblocking = is; }
@@ -101,8 +103,8 @@ class Connection {
   bool has_data();
   bool has_data(const Lock& reader);
   bool has_space();
-  // Polls the socket without waiting, records the end of the socket, and returns the socket's
-  // events.
+  // Polls the socket without waiting, and returns its events. If they show that the other side has
+  // closed the socket, records this.
   short poll_socket();
 
   ForkShared<State> state_;  // the first member, because its constructor is the only one that fails

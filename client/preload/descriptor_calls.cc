@@ -35,8 +35,9 @@ int duplicated(int fd, int made) {
   return made;
 }
 
-// Returns true and sets errno to EBUSY if `fd` is a descriptor of this library's own. The kernel
-// also returns EBUSY if another thread is just opening a descriptor with this number.
+// Returns true and sets errno to EBUSY if `fd` is a descriptor of this library's own, which the
+// program must not replace. The error is not unusual: the kernel's dup2(2) also returns EBUSY, if
+// another thread is opening a descriptor with this number at this moment.
 bool is_taken(int fd) {
   if (descriptors::kind(fd) != Kind::kHidden) return false;
   errno = EBUSY;
@@ -69,7 +70,8 @@ HAT_INTERCEPTED int close(int fd) {
   return real::close(fd);
 }
 
-// The library libuv (of Node.js) closes descriptors by syscall(SYS_close, fd), not by close(fd).
+// Handles syscall(SYS_close, fd) like close(fd), because the library libuv (of Node.js) closes
+// descriptors in this way. Passes all other system calls on.
 HAT_INTERCEPTED long syscall(long number, ...) noexcept {
   va_list rest;
   va_start(rest, number);
@@ -80,8 +82,8 @@ HAT_INTERCEPTED long syscall(long number, ...) noexcept {
   return real::syscall(number, words[0], words[1], words[2], words[3], words[4], words[5]);
 }
 
-// Drops what the table has about the new descriptor number. If the table has an entry for this
-// number, the program has closed the old descriptor in a way that this library did not see.
+// Creates a socket, and removes any old entry for its descriptor number from the table. An entry
+// exists if the program closed an earlier descriptor in a way that this library did not see.
 HAT_INTERCEPTED int socket(int domain, int type, int protocol) noexcept {
   const int fd = real::socket(domain, type, protocol);
   descriptors::drop(fd);

@@ -27,7 +27,7 @@ constexpr int kLocks = 64;
 constinit std::mutex locks[kLocks];
 std::mutex& lock_of(int fd) { return locks[fd % kLocks]; }
 
-constinit std::atomic<int> end{0};  // one more than the highest number that was ever a ring
+constinit std::atomic<int> end{0};  // one more than the highest descriptor that was ever a ring
 constinit std::atomic<pid_t> owner{0};
 
 std::shared_ptr<Connection>& slot(int fd) {

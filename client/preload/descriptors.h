@@ -40,14 +40,15 @@ inline Kind kind(int fd) {
 }
 inline bool is_ring(int fd) { return kind(fd) == Kind::kRing; }
 
-// Returns the connection of `fd`, or null if `fd` is not a ring.
+// Returns the connection over rings to which `fd` refers, or null if there is none.
 std::shared_ptr<Connection> find_ring(int fd);
 inline std::shared_ptr<Connection> ring(int fd) { return is_ring(fd) ? find_ring(fd) : nullptr; }
-// Returns true if `fd` is still `connection`; returns false if another thread has closed or
-// replaced it.
+// Returns true if `fd` still refers to `connection`. Returns false if another thread has closed
+// `fd` or has made it refer to something else.
 inline bool holds(int fd, const Connection* connection) { return ring(fd).get() == connection; }
 
-// Returns false in the child of a vfork(), which uses the table of its parent.
+// Returns false in the child of a vfork(): the child uses the table of its parent, and must not
+// change it.
 bool is_own_table();
 // Records that `fd` is a descriptor of `connection`, or of no connection if `connection` is null.
 // Releases the connection that `fd` had before, if any.
@@ -55,8 +56,8 @@ void put(int fd, std::shared_ptr<Connection> connection);
 inline void drop(int fd) {
   if (is_ring(fd) && is_own_table()) put(fd, nullptr);
 }
-// Calls `visit` for each descriptor that is a ring. Other threads can change the table during the
-// call, because each lookup takes the lock of its descriptor.
+// Calls `visit` for each descriptor of kind kRing. Each lookup takes the lock of its descriptor, so
+// other threads can change the table during the call.
 void for_each_ring(void (*visit)(void* context, int fd, Connection&), void* context);
 
 // Returns a duplicate of `fd` with FD_CLOEXEC and with a high number, which programs do not use

@@ -14,8 +14,8 @@ void Doorbells::ask(ring::Channel& channel, uint32_t what) {
   const uint32_t taken = asked & ~channel.armed();
   counts_.due += static_cast<uint32_t>(std::popcount(taken));
   asked &= ~taken;
-  // If the bits have been set since an earlier ask(), no barrier is needed: the other side sees the
-  // bits when it changes its counters.
+  // Calls arm(), which has a full memory barrier, only for bits that are not set yet. The other
+  // side sees a bit of an earlier ask() without a new barrier when it changes its counters.
   if ((what & ~asked) != 0) channel.arm(what & ~asked);
   counts_.asked = asked | what;
 }

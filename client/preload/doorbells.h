@@ -44,8 +44,8 @@ class Doorbells {
   // requests. The caller must check the ring afterwards.
   void ask(ring::Channel& channel, uint32_t what);
   // Reads all due doorbells. Call this if the ring was empty after ask(). `seen` must be true if
-  // the socket contained a doorbell before ask(). In that case, if no doorbell is due, the function
-  // reads the one doorbell, because this side has not asked for it.
+  // the socket contained a doorbell before ask(). If `seen` is true but no doorbell is due, this
+  // side did not ask for that doorbell; then the function reads one doorbell.
   void take_all(ring::Channel& channel, bool seen);
   // Reads all due doorbells except one. Call this if the ring has data.
   void take_all_but_one(ring::Channel& channel);

@@ -28,9 +28,9 @@ void forget(int fd);
 void before_fork();
 // Releases the lock after a fork, in the parent and in the child.
 void after_fork();
-// Returns the recorded epolls of `fd` of which the kernel still has the entry: the program can have
-// closed the epoll or the socket in a way that this library did not see. Call this before another
-// socket takes the descriptor number.
+// Returns the recorded epolls that still watch `fd`. Asks the kernel about each of them, because
+// the program can have closed the epoll or the socket in a way that this library did not see. Call
+// this before another socket takes the descriptor number.
 std::vector<EpollWatch> of(int fd);
 
 }  // namespace epoll_watches

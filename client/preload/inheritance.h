@@ -24,9 +24,9 @@ namespace hatrpc::preload {
 
 class Connection;
 
-// The connections that the new program receives. The destructor closes the descriptors of the
-// rings' memory that the constructor has opened; it runs only if exec(2) has failed, or after
-// posix_spawn(3).
+// The connections that the new program receives. The constructor opens descriptors of the rings'
+// memory, and the destructor closes them. The destructor runs after posix_spawn(3), or after an
+// exec(2) that has failed; a successful exec(2) does not return.
 class Inheritance {
  public:
   Inheritance();
@@ -49,7 +49,7 @@ class Inheritance {
   char text_[kMost * 128];
 };
 
-// Takes over the connections that HATRPC_RINGS_OPEN lists. Called when the program starts.
+// Takes over the connections that HATRPC_RINGS_OPEN lists. Called once, when the program starts.
 void inherit();
 
 }  // namespace hatrpc::preload

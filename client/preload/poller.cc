@@ -69,8 +69,9 @@ int Poller::poll_once() {
   return ready;
 }
 
-// Spins until a ring is ready; returns false if none became ready in time. Does not spin if some
-// descriptors are not rings, because spinning would delay their events.
+// Polls the rings for a bounded time without sleeping. Returns true as soon as one is ready, or
+// false after that time. Returns false at once if some descriptors are not rings, because polling
+// would delay their events.
 bool Poller::spin() {
   if (!all_rings_ || timeout_ == Duration::zero()) return false;
   Spinner spinner(rings_[0]->usual_wait_ns());
@@ -80,8 +81,9 @@ bool Poller::spin() {
   return false;
 }
 
-// Asks for the doorbells of the rings, and sets the events for which the kernel must wait. Returns
-// false if a ring is ready.
+// Prepares a sleep: asks the other sides of the rings for doorbells, and sets the events of their
+// sockets for which ppoll(2) will wait. Returns false if a ring is ready, so that the poller must
+// not sleep.
 bool Poller::may_sleep() {
   naps_ = false;
   for (nfds_t i = 0; i < count_; ++i) {
@@ -89,8 +91,8 @@ bool Poller::may_sleep() {
     const bool woken = (native_[i].revents & POLLIN) != 0;
     if (!rings_[i]->may_sleep(fds_[i].events, woken)) return false;
     native_[i].events = (fds_[i].events & kIn) != 0 ? POLLIN | POLLRDHUP : POLLRDHUP;
-    // The poller sleeps for short times ("naps") instead of waiting for the doorbell for space,
-    // because another thread, which waits for data, can read that doorbell.
+    // If the caller waits for space in a ring, the poller sleeps for short times ("naps"). It does
+    // not wait for a doorbell, because another thread, which waits for data, can read the doorbell.
     if ((fds_[i].events & kOut) != 0) naps_ = true;
   }
   return true;

@@ -10,7 +10,8 @@
 namespace hatrpc::preload {
 namespace {
 
-// Reads from a ring as recvmsg(2) does. Returns kReplaced if `fd` is not, or no longer, a ring.
+// Reads from a ring as recvmsg(2) does. Returns kReplaced if `fd` is not, or no longer, a ring; the
+// caller then calls the C library's function.
 ssize_t receive(int fd, const iovec* parts, size_t count, int flags) {
   const auto connection = descriptors::ring(fd);
   return connection == nullptr ? Connection::kReplaced
@@ -87,7 +88,8 @@ HAT_INTERCEPTED ssize_t recvmsg(int fd, msghdr* message, int flags) {
   return real::recvmsg(fd, message, flags);
 }
 
-// Receives only one message per call: recvmmsg(2) can always return fewer messages than `count`.
+// Receives at most one message per call. This is allowed, because recvmmsg(2) may return fewer
+// messages than `count`.
 HAT_INTERCEPTED int recvmmsg(int fd, mmsghdr* messages, unsigned count, int flags,
                              timespec* timeout) {
   if (!descriptors::is_ring(fd) || count == 0)

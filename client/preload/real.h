@@ -44,8 +44,8 @@ class Real<Result(Words...)> {
       return -1;
     }
   }
-  // Returns the C library's function, or null if it has none of this name. A caller that must not
-  // allocate memory later can call this early.
+  // Returns the C library's function, or null if it has none of this name. The first call can
+  // allocate memory, so code that must not allocate needs an earlier call, for example at start-up.
   Function find() {
     Function function = found_.load(std::memory_order_relaxed);
     if (function != nullptr) return function;

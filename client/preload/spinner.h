@@ -20,8 +20,8 @@ class Spinner {
   Spinner(const Spinner&) = delete;
   Spinner& operator=(const Spinner&) = delete;
 
-  // Yields the core once. Returns false if the caller must stop spinning; then the core is not
-  // yielded.
+  // Yields the core once and returns true if the caller may poll again. Returns false, without a
+  // yield, if the caller must stop polling.
   bool again();
 
  private:

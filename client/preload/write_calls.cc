@@ -16,7 +16,8 @@
 namespace hatrpc::preload {
 namespace {
 
-// Writes to a ring as sendmsg(2) does. Returns kReplaced if `fd` is not, or no longer, a ring.
+// Writes to a ring as sendmsg(2) does. Returns kReplaced if `fd` is not, or no longer, a ring; most
+// callers then call the C library's function.
 ssize_t send_parts(int fd, const iovec* parts, size_t count, int flags) {
   const auto connection = descriptors::ring(fd);
   return connection == nullptr ? Connection::kReplaced

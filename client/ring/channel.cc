@@ -71,7 +71,8 @@ void Channel::ring_for(uint32_t what) {
   std::atomic<uint32_t>& waits = theirs().waits;
   if ((waits.load(std::memory_order_relaxed) & what) == 0) return;
   if ((waits.fetch_and(~what) & what) == 0) return;
-  // Errors are ignored: a full socket already contains doorbells, and hear() reports a closed one.
+  // Ignores errors of send(2): a full socket already contains doorbells, and hear() finds out if
+  // the socket is closed.
   const char doorbell = 0;
   [[maybe_unused]] const auto sent =
       send(socket_, &doorbell, sizeof doorbell, MSG_DONTWAIT | MSG_NOSIGNAL);

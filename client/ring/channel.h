@@ -54,9 +54,9 @@ class Channel {
     pass(bytes);
     release(bytes);
   }
-  // Removes the first `bytes` bytes from readable(), but keeps them from being overwritten until
-  // release(). For a caller that still uses the bytes after pass(). consume() calls pass() and
-  // release() at once.
+  // Removes the first `bytes` bytes from readable(), but keeps the other side from overwriting them
+  // until release(). This is for a caller that still uses the bytes; other callers use consume(),
+  // which calls pass() and release() at once.
   void pass(size_t bytes) {
     read_ += bytes;
     assert(read_ - consumed_ <= memory_->ring_bytes());
@@ -85,20 +85,20 @@ class Channel {
   // Returns true if hear() has found that the other side closed the socket or died.
   bool gone() const { return gone_.load(std::memory_order_relaxed); }
 
-  // Requests a doorbell for `what` (kForData, kForSpace), and returns true. If the ring already has
-  // data (or space), returns false and withdraws the request.
+  // Requests a doorbell for `what` (kForData, kForSpace), and returns true: the caller may sleep.
+  // If the ring already has data (or space), withdraws the request and returns false.
   bool may_sleep(uint32_t what);
   void stay_awake(uint32_t what);  // withdraws the request of may_sleep()
-  // Reads at most `doorbells_max`, and at most 64, doorbells from the socket, without blocking.
-  // Returns the number of doorbells read.
+  // Reads up to `doorbells_max` doorbells (never more than 64) from the socket without blocking,
+  // and returns their number. If the socket has ended, makes gone() return true.
   size_t hear(size_t doorbells_max = 64);
 
   // --- For the preloaded library, whose program itself waits on fd() ---
   // Sets the bits `what` in `waits`. Returns the bits that were not set before.
   uint32_t arm(uint32_t what);
-  // Returns the bits of `waits` that are still set.
+  // Returns the bits of this side's `waits` for which the other side has not rung yet.
   uint32_t armed() const { return mine().waits.load(std::memory_order_relaxed); }
-  // Makes gone() return true. For a caller that has itself read the end of the socket.
+  // Makes gone() return true. Call this after your own read of the socket has found its end.
   void lose() { gone_ = true; }
   // Loads from shared memory how many bytes this side has consumed. Needed if another process has
   // used the same side of the channel, after a fork or an exec.

@@ -39,7 +39,8 @@ int Handshake::receive() {
     iovec part{reinterpret_cast<char*>(&theirs_) + received_, greeting_bytes_ - received_};
     alignas(cmsghdr) char control[CMSG_SPACE(kDescriptorsMax * sizeof(int))];
     msghdr message{.msg_iov = &part, .msg_iovlen = 1};
-    // An acceptor receives no descriptors, because close(2) of a peer's descriptor could block.
+    // Only a connector receives descriptors. An acceptor does not: it would have to close them, and
+    // close(2) of a descriptor that the connector has chosen could block.
     if (side_ == Side::kConnector) {
       message.msg_control = control;
       message.msg_controllen = sizeof control;

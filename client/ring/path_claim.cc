@@ -52,7 +52,7 @@ bool is_stale(const char* path, int type) {
   sockaddr_un address{.sun_family = AF_UNIX};
   if (std::strlen(path) >= sizeof address.sun_path) return false;
   std::strcpy(address.sun_path, path);
-  // The probe does not block, because the server's queue of connections can be full.
+  // The probe is non-blocking, because connect(2) could wait if the server's queue is full.
   const int probe = socket(AF_UNIX, type | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
   if (probe < 0) return false;
   const bool refused =

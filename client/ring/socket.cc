@@ -30,7 +30,7 @@ int wait_for(int fd, short events, int interrupter, int timeout_ms) {
   // `interrupter` can be -1: poll(2) ignores a negative descriptor.
   pollfd fds[2] = {{fd, events, 0}, {interrupter, POLLIN, 0}};
   const int ready = poll(fds, 2, timeout_ms);
-  // After a signal, 0 makes the caller check the ring again.
+  // If a signal ended the wait, returns 0, so that the caller checks the ring again.
   if (ready < 0) return errno == EINTR ? 0 : errno;
   if (fds[1].revents != 0) return EINTR;
   return ready == 0 ? EAGAIN : 0;
@@ -114,9 +114,9 @@ int Socket::sleep(uint32_t what, int timeout_ms, int interrupter) {
   ++sleepers_;
   const int error = wait_for(channel_.fd(), POLLIN, interrupter, timeout_ms);
   channel_.stay_awake(what);
-  // The reader and the writer can sleep at the same time. The thread that wakes last reads the
-  // doorbells, because a doorbell must stay in the socket while the thread that the doorbell must
-  // wake still sleeps.
+  // The reader and the writer can sleep at the same time. Only the thread that wakes last reads the
+  // doorbells from the socket: if the first thread read them, it could take the doorbell that must
+  // wake the other thread.
   if (--sleepers_ == 0 && error == 0) channel_.hear();
   return error;
 }

@@ -35,8 +35,8 @@ class Socket {
                   int interrupter = -1);
 
   // Waits up to `timeout_ms` for bytes, and reads those that have arrived, at most `bytes` of them.
-  // Returns the number of bytes read, 0 at the end of the stream, or a negative errno value. If the
-  // descriptor `interrupter` becomes readable during the wait, returns -EINTR; -1 means none.
+  // Returns the number of bytes read, 0 at the end of the stream, or a negative errno value. The
+  // value is -EINTR if the descriptor `interrupter` (-1: none) becomes readable during the wait.
   ssize_t read(void* into, size_t bytes, int timeout_ms, int interrupter = -1);
   // Waits until read() would return bytes, the end or an error. Returns 0 or an errno value.
   int wait_readable(int timeout_ms, int interrupter = -1);

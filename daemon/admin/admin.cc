@@ -42,8 +42,8 @@ struct Request {
 };
 
 Answer json_answer(const nlohmann::json& body, int status = 200) {
-  // Replaces bytes that are not UTF-8: without this, dump() would throw. Texts can contain bytes of
-  // a file.
+  // Replaces bytes that are not UTF-8, because dump() would throw an exception for them. Such bytes
+  // can come from a file whose text is in `body`.
   return {status, "application/json",
           body.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n"};
 }
@@ -195,7 +195,8 @@ Answer choose(const Request& request, bool local) {
   return {.status = 404, .body = "there is no " + std::string(asked) + "\n" + index_text()};
 }
 
-// Pauses the listener; otherwise libevent would try again at once, and log a line each time.
+// Stops accepting until the next on_second(): libevent would try again at once and without end, and
+// each failure logs a line.
 void on_accept_failed(evconnlistener* listener, void*) {
   LOG_EVERY_T(WARNING, 10) << "admin: cannot accept a connection: "
                            << evutil_socket_error_to_string(EVUTIL_SOCKET_ERROR());
@@ -221,7 +222,7 @@ void AdminServer::open(Door& door, event_base* base, const ListenSocket* socket,
   evhttp_set_max_body_size(door.server.get(), 4096);
   evhttp_set_max_headers_size(door.server.get(), 16384);
   evhttp_set_timeout(door.server.get(), 10);
-  // Without LEV_OPT_CLOSE_ON_FREE, because the ListenSocket owns the descriptor. Backlog 0 means
+  // LEV_OPT_CLOSE_ON_FREE is not set, because the ListenSocket owns the descriptor. Backlog 0 means
   // that evconnlistener_new() does not call listen(2): the socket listens already.
   door.listener =
       evconnlistener_new(base, nullptr, nullptr, LEV_OPT_CLOSE_ON_EXEC, 0, socket->fd());

@@ -12,8 +12,9 @@
 // Only root and the daemon's own user may use POST: the server checks the caller's user id
 // (SO_PEERCRED) on the unix socket.
 //
-// Bounds   At most 64 connections to each address; one more closes the oldest. A request has at
-//          most 16 KiB of headers and 4 KiB of body. A connection that is idle for 10 s is closed.
+// Bounds   At most 64 connections to each address: a new one closes the oldest one. A request has
+//          at most 16 KiB of headers and 4 KiB of body. The server closes a connection after 10 s
+//          without traffic.
 // Thread   Only the main thread uses this class; it runs the event base.
 #pragma once
 

@@ -32,16 +32,16 @@ size_t AdminConnections::open() {
 bufferevent* AdminConnections::create() {
   forget_ended();
   if (connections_.size() == kMax) {
-    // The shutdown makes the server read the end of the stream, or fail to write, and free the
-    // connection.
+    // Shuts the socket down: the HTTP server then reads the end of the stream, or fails to write,
+    // and frees the connection.
     ::shutdown(bufferevent_getfd(connections_.front().get()), SHUT_RDWR);
     connections_.pop_front();
     ++closed_;
   }
   bufferevent* connection = bufferevent_socket_new(base_, -1, BEV_OPT_CLOSE_ON_FREE);
   CHECK(connection != nullptr) << "libevent cannot create a bufferevent: out of memory";
-  // Limits the input that is stored: while an answer waits to be sent, the server reads further
-  // bytes but does not process them.
+  // Limits the stored input to kInputMax bytes. Without a limit it could grow while an answer waits
+  // to be sent, because libevent then still reads bytes but does not process them.
   bufferevent_setwatermark(connection, EV_READ, 0, kInputMax);
   bufferevent_incref(connection);
   connections_.emplace_back(connection);

@@ -100,8 +100,8 @@ const char* link_security(const NodeConfig& node) {
   return node.link.listen || !node.peers.empty() ? "insecure" : "none";
 }
 
-// Returns the validity period of each certificate, because links cannot be made after its end.
-// /status shows no more of a certificate, because /status is also available over TCP.
+// Returns the use, subject and validity period of each certificate: after the period's end, no link
+// can be made with it. /status is also available over TCP and therefore shows no other facts.
 json ends_json(const Control& control) {
   json all = json::array();
   for (const CertificateReport& report : control.certificates()) {

@@ -42,7 +42,7 @@ struct ReloadReport {
 
 struct LastReload {
   bool successful = true;
-  double unix_time = 0;  // seconds since 1970, of the last success; the start counts as a success
+  double unix_time = 0;  // time of the last success (at first: of the start), in s since 1970
   std::string error;     // error of the last reload; empty if it succeeded
   uint64_t succeeded = 0;
   uint64_t refused = 0;

@@ -50,7 +50,8 @@ class Page {
   std::vector<MetricFamily> families_;
 };
 
-// Returns `labels` with `label` in front: users search the text with grep and expect this order.
+// Returns `labels` with `label` added as the first one: users who search the page with grep expect
+// this order.
 Labels with(Labels labels, const char* label, std::string_view value) {
   labels.insert(labels.begin(), {label, std::string(value)});
   return labels;
@@ -104,8 +105,8 @@ void add_calls(Page& page, const CalledFunctions& called) {
       [](const FunctionTotals& totals) { return totals.response_bytes; });
 }
 
-// Adds the calls of each function by protocol, and its fallbacks by reason. Only the client's side
-// counts these, because it chooses the path.
+// Adds the calls of each function by protocol, and its fallbacks by reason. Only the daemon on the
+// client's side counts these, because it chooses between RDMA and TCP.
 void add_paths(Page& page, Control& control, const CalledFunctions& called) {
   auto& paths = page.family("hatrpc_calls_total",
                             "Calls begun on the client's side, by the protocol that carries them.",
@@ -119,7 +120,7 @@ void add_paths(Page& page, Control& control, const CalledFunctions& called) {
     for (size_t i = 0; i < totals.by_protocol.size(); ++i) {
       const auto id = static_cast<engine::ProtocolId>(i);
       const bool planned = plan != nullptr && (plan->small == id || plan->large == id);
-      if (!planned && totals.by_protocol[i] == 0) continue;  // most functions use one protocol
+      if (!planned && totals.by_protocol[i] == 0) continue;  // no series for an unused protocol
       Page::add(paths, with(one.name(), "protocol", engine::kProtocols[i].name),
                 static_cast<double>(totals.by_protocol[i]));
     }
@@ -336,11 +337,11 @@ void add_tls(Page& page, Control& control) {
 }
 
 // Adds the start and the end of each certificate's validity. An alert needs both, to relate the
-// remaining time to the whole validity period.
+// remaining time to the whole validity period. Of certificates with the same subject and use, only
+// the one that expires last is added.
 void add_certificates(Page& page, Control& control) {
   std::map<std::pair<std::string, std::string>, CertificateReport> latest;
-  for (CertificateReport& report : control.certificates()) {  // two certificates can have the same
-                                                              // subject
+  for (CertificateReport& report : control.certificates()) {
     CertificateReport& kept = latest[{report.subject, report.use}];
     if (kept.not_after <= report.not_after) kept = std::move(report);
   }

@@ -192,7 +192,8 @@ TEST_F(Exposition, ReportsItsProcess) {
   EXPECT_GT(value("process_open_fds"), 2);
 }
 
-// A scrape can read `started` before a call ends, and `requests` after the call has ended.
+// A scrape reads the counters without a lock, so it can see that a call has ended (in `requests`)
+// but not yet that the call has begun (in `started`).
 TEST_F(Exposition, NeverSaysThatLessThanNoCallIsInFlight) {
   get(Side::kServer, 0).started.add(1);
   get(Side::kServer, 0).requests[0].add(2);

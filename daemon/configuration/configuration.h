@@ -30,9 +30,9 @@ struct Configuration {
 };
 
 // Reads all files, and adds every error and warning to `diagnostics`. The result may be used only
-// if none is an error. `fingerprint` is computed after the node's configuration file is read,
-// because that file names the other files, and before the other files are read. So a change of one
-// of the other files during the reading, or of any file later, changes the number and is noticed.
+// if `diagnostics` has no error. Computes `fingerprint` after it has read the node's configuration
+// file, which names the other files, and before it reads the other files. If any file changes after
+// that, a later fingerprint() differs from this number, and the change is noticed.
 Configuration load_configuration(const std::string& file, Diagnostics& diagnostics);
 
 // Returns the services that `endpoints` and `serves` of the node's file name.

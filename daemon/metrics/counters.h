@@ -77,13 +77,13 @@ struct WorkerCounters {
   Counter zero_copy_bytes;     // bytes sent from an application's ring without a copy
   Counter upstream_connections_open;
   Counter upstream_connects;
-  Counter checked_requests;  // requests of restricted peers that were passed on
+  Counter checked_requests;  // requests of restricted peers that have passed the check
   // Requests of restricted peers that were rejected, by thrift::RequestFault.
   std::array<Counter, thrift::kRequestFaultNames.size()> refused_requests;
   Counter oneway_dropped;       // oneway calls that were not delivered
-  Counter unsolicited_replies;  // upstream replies to no call
+  Counter unsolicited_replies;  // replies of local servers that belong to no call
   TlsCounters tls;
-  Counter buffered_bytes;  // bytes in memory for slow readers
+  Counter buffered_bytes;  // bytes held in memory now, because their readers are slow
   Counter iterations;      // of the event loop; an increase shows that the worker is alive
   // Sessions that came up, by peer; reconnects count. Only the Worker's constructor adds peers to
   // the map.

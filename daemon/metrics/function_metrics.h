@@ -2,8 +2,8 @@
 // daemon/metrics/function_metrics.h: the counters of every function that a manifest has named since
 // the start; a reload does not reset them.
 //
-// Bounds   One entry for each function of the manifests, and one (`_other`) for each service's
-//          functions that no manifest names.
+// Bounds   One entry for each function of the manifests, and for each service one entry (`_other`)
+//          for all of its functions that no manifest names.
 // Thread   Only the main thread calls find(). The returned object lives as long as the registry,
 //          and each worker writes only its own counters in it.
 #pragma once

@@ -25,8 +25,8 @@ struct FunctionTotals {
     for (const uint64_t count : outcomes) sum += count;
     return sum;
   }
-  // Returns the calls in flight, at least 0: calls can end while the counters are read one after
-  // another.
+  // Returns the number of calls in flight. Returns 0 if more calls have ended than begun: the
+  // counters are read without a lock, so the end of a call can be counted before its beginning.
   uint64_t in_flight() const { return started > ended() ? started - ended() : 0; }
 };
 

@@ -13,7 +13,7 @@ enum class TlsFailure : uint8_t {
   kNotTls,         // the other side does not speak TLS: a hatrpcd without TLS, a browser, a scan
   kVersion,        // the other side speaks only TLS versions older than 1.3
   kNoCertificate,  // the other side sent no certificate
-  kUntrusted,   // the other side's certificate is not from `ca`, malformed, or for another purpose
+  kUntrusted,   // the other side's certificate is malformed, for another purpose, or not from `ca`
   kExpired,     // the other side's certificate has expired, or is not valid yet
   kRevoked,     // a list in `crl` revokes the other side's certificate
   kNotAllowed,  // the other side's certificate is valid, but has no name that this node accepts

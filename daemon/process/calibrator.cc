@@ -28,9 +28,8 @@ std::string utc_now() {
   return text;
 }
 
-// Returns how `job` ended: success if `work` is a value, otherwise the error that stopped the
-// session, or the error in `work` if the session did not fail. A failed session causes the error in
-// `work`.
+// Returns success if `work` has a value. Otherwise returns the error that ended the session, if
+// there is one: it is the cause of the error in `work`. Otherwise returns the error in `work`.
 template <class T>
 Result<void> end_of(const CalibrationJob& job, const Result<T>& work) {
   if (work) return {};
@@ -40,8 +39,8 @@ Result<void> end_of(const CalibrationJob& job, const Result<T>& work) {
 
 std::string text_of(const Result<void>& end) { return end ? "" : end.error().message; }
 
-// Waits until the session ends, for `at_most`. On a `loop` fabric, the other side reads the last
-// answer from this side's memory, so that memory must exist until the other side ends the session.
+// Waits until the session ends, but not longer than `at_most`. On a `loop` fabric, the peer reads
+// the last answer from this side's memory, which must exist until the peer ends the session.
 void stay_until_stopped(const CalibrationJob& job, std::chrono::nanoseconds at_most) {
   const auto end = std::chrono::steady_clock::now() + at_most;
   while (!job.stop_token().stop_requested() && std::chrono::steady_clock::now() < end) {
@@ -63,7 +62,8 @@ Result<std::shared_ptr<CalibrationJob>> Calibrator::begin(
     sigset_t all;
     sigfillset(&all);
     pthread_sigmask(SIG_BLOCK, &all, nullptr);  // the main thread handles signals
-    // The thread that called begin() can be a worker's, whose nice value can differ.
+    // Sets the main thread's nice value: this thread inherits that of begin()'s caller, which can
+    // be a worker with another value.
     setpriority(PRIO_PROCESS, static_cast<id_t>(gettid()), nice_);
     work(job);
     const std::lock_guard lock(mutex_);
@@ -71,11 +71,11 @@ Result<std::shared_ptr<CalibrationJob>> Calibrator::begin(
   };
   try {
     thread_ = std::thread(run);
-  } catch (const std::system_error& error) {  // requests of peers can lead to the limit of threads
+  } catch (const std::system_error& error) {  // for example at the process's limit of threads
     return fail(ErrorCode::kExhausted,
                 "node " + node_ + " cannot start a thread for the calibration: " + error.what());
   }
-  busy_ = true;  // the new thread needs mutex_ to reset it, and this thread holds mutex_
+  busy_ = true;  // the new thread resets busy_ later, because this thread still holds mutex_
   job_ = job;
   pthread_setname_np(thread_.native_handle(), "calibrate");
   return job;

@@ -4,7 +4,7 @@
 // to carry calls.
 //
 // Bounds   At most one calibration at a time, whether this node measures or answers. A calibration
-//          takes a few seconds, or kPatience if the peer is silent.
+//          takes a few seconds, and fails if the peer is silent for kPatience.
 // Thread   The main thread calls measure(), last() and stop(); any worker's thread calls answer().
 // Errors   Texts for people. If a running calibration fails, last() reports the error, and the peer
 //          gets it too.

@@ -296,8 +296,8 @@ void Daemon::on_tick(evutil_socket_t, short, void* self) {
   auto& daemon = *static_cast<Daemon*>(self);
   daemon.report_when_ready();
   daemon.detached_.sweep(std::chrono::steady_clock::now());
-  // drain() is called here, and not where kGivingWay ends: that is a callback of the TakeoverOffer,
-  // which drain() destroys.
+  // Drains if drain() was called during kGivingWay and this phase has ended. The function that ends
+  // the phase must not drain: it is a callback of the TakeoverOffer, which drain() destroys.
   if (daemon.drains_next_ && daemon.phase_ != Phase::kGivingWay) {
     daemon.drains_next_ = false;
     return daemon.drain();
@@ -425,8 +425,8 @@ Result<ReloadReport> Daemon::reload(bool dry_run) {
 
 void Daemon::check_for_changes() {
   const uint64_t now = fingerprint(config_file_, *node_);
-  // Reloads only if two checks in a row find the same content: an editor may still be writing a
-  // file.
+  // Reloads only after two checks in a row have found the same fingerprint: before that, an editor
+  // may still be writing a file.
   const bool settled = std::exchange(applied_.seen_fingerprint, now) == now;
   if (settled && now != applied_.fingerprint) (void)reload(false);
 }
@@ -449,7 +449,7 @@ Result<uint64_t> Daemon::calibrate(const std::string& peer) {
                     "): calls go over TCP, and there is nothing to calibrate");
   }
   if (draining()) return fail(ErrorCode::kUnavailable, "node " + node_->node + " is shutting down");
-  // Any worker's link will do: the links of all workers lead to the same daemon.
+  // Uses the link of the first worker. Any would do: the links of all workers lead to one daemon.
   return calibrator_->measure(
       peer,
       [worker = threads_.front().get(), peer](

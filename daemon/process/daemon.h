@@ -101,7 +101,7 @@ class Daemon final : public Control, private TakeoverEvents, private TakeoverOff
   };
   // Whether READY=1 was sent to systemd. The transitions are kNotYet ──▶ kDue ──▶ kSent.
   enum class ReadyReport : uint8_t {
-    kNotYet,  // this process takes over: systemd watches the predecessor until it exits
+    kNotYet,  // this process takes over, and systemd still watches the predecessor
     kDue,
     kSent,
   };
@@ -116,14 +116,14 @@ class Daemon final : public Control, private TakeoverEvents, private TakeoverOff
   };
   struct GivingWay {
     std::vector<std::string> paths;   // unix sockets whose path changed owner in the takeover
-    std::shared_ptr<Successor> next;  // gets the upstream connections once peers use it
+    std::shared_ptr<Successor> next;  // gets the detached connections once all peers use it
     TimePoint next_until{};           // `next` gets them at this time at the latest
     SuccessorProcess process;         // the successor that this process started; pid is 0 if none
     Owned<event, event_free> process_end;
     std::unique_ptr<TakeoverOffer> offer;  // null if no successor can take over now
   };
-  static constexpr std::chrono::seconds kTurnTime{1};  // until peers notice the successor
-  static constexpr timeval kDrainInterval{0, 20'000};  // how often a phase's end is checked
+  static constexpr std::chrono::seconds kTurnTime{1};  // the longest wait for peers to use `next`
+  static constexpr timeval kDrainInterval{0, 20'000};  // 20 ms: how often a phase's end is checked
 
   static Result<Sockets> open_sockets(NodeConfig& node, daemon::InheritedSockets& inherited);
   Daemon(std::string config_file, Configuration configuration, Sockets sockets,

@@ -149,9 +149,9 @@ void Daemon::on_successor_gone(const std::string& why) {
   }
 }
 
-// Gives the detached connections to the successor once no peer opens streams at this process any
-// more: such a stream can still claim a detached connection here. Peers turn to the successor when
-// they notice it. The wait ends at giving_way_.next_until at the latest.
+// Hands the detached connections over to the successor when every peer opens its new streams there,
+// or at giving_way_.next_until at the latest. Until then, a new stream to this process may need one
+// of these connections.
 void Daemon::give_server_connections() {
   if (!giving_way_.next) return;
   const bool turned = std::ranges::all_of(threads_, [](auto& thread) {

@@ -30,7 +30,7 @@ void start_log(const char* program, int level) {
   FLAGS_logtostderr = true;
   FLAGS_minloglevel = std::max(level, 0);
   FLAGS_v = level < 0 ? 1 : 0;
-  // If TZ is not set, libc checks /etc/localtime for each line of the log.
+  // Sets TZ if it is not set: without TZ, libc checks /etc/localtime for each line of the log.
   setenv("TZ", ":/etc/localtime", 0);
   google::InitGoogleLogging(program);
 }
@@ -39,8 +39,8 @@ std::string counted(size_t count, const std::string& word) {
   return std::to_string(count) + " " + word + (count == 1 ? "" : "s");
 }
 
-// Returns the line to print after a list of diagnostics: the number of errors; empty if there are
-// none.
+// Returns the line to print after a list of diagnostics, with the number of errors. Returns an
+// empty text if there are no errors.
 std::string verdict(const hat::Diagnostics& diagnostics) {
   const auto errors = static_cast<size_t>(std::ranges::count(
       diagnostics.all(), hat::Diagnostic::Severity::kError, &hat::Diagnostic::severity));
@@ -113,7 +113,7 @@ void await_end(std::chrono::seconds time) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  sigset_t none;  // the parent process may have blocked signals
+  sigset_t none;  // unblocks all signals: the parent process may have blocked some
   sigemptyset(&none);
   sigprocmask(SIG_SETMASK, &none, nullptr);
   const auto options = hat::parse_options({argv + 1, argv + argc});

@@ -17,7 +17,7 @@ struct Options {
   bool quiet = false;
   bool takeover = false;
   std::string serving_file;           // empty if none
-  std::chrono::seconds stay_time{0};  // 0: exits as soon as nothing is left to do
+  std::chrono::seconds stay_time{0};  // how long to run on, idle, after a complete takeover
   Action action = Action::kRun;
   int log_level = 0;  // as in glog: 0 info, 1 warning, 2 error; here also -1 debug
 };

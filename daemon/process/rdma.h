@@ -22,8 +22,8 @@ struct OpenedRdma {
 // null and `what` says why.
 Result<OpenedRdma> open_rdma(Reactor& reactor, const FabricConfig& fabric);
 
-// Opens another fabric of the kind `name`, which is a worker's Fabric::name(). Never injects
-// faults.
+// Opens a fabric for a calibration. `name` is the Fabric::name() of the workers' fabrics, which the
+// new fabric also has. Never injects faults.
 Result<std::unique_ptr<engine::Fabric>> open_fabric(const FabricConfig& fabric,
                                                     std::string_view name);
 

@@ -24,7 +24,7 @@ engine::LaneSetOptions quick_lane_options();
 inline constexpr engine::LaneShape kTestShape{
     .leg = engine::Leg::kWriteImm, .slots = 16, .slot_bytes = 1024};
 
-// The parts that the client's process and the server's process share.
+// One end of the link: the code that the client's process and the server's process both use.
 class LinkNode : public engine::SessionEvents,
                  public engine::LaneSetEvents,
                  private IterationEvents {

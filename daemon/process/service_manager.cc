@@ -58,7 +58,8 @@ std::vector<daemon::InheritedSocket> inherited_sockets() {
 void notify_ready(const std::string& status) { notify("READY=1\nSTATUS=" + first_line(status)); }
 
 void notify_reloading() {
-  // systemd 253 and later use the time to find the READY=1 that belongs to this RELOADING=1.
+  // Sends the current time: from it, systemd 253 and later know to which of its reload requests
+  // this message and the next READY=1 belong.
   const auto now = std::chrono::steady_clock::now().time_since_epoch();
   const auto us = std::chrono::duration_cast<std::chrono::microseconds>(now).count();
   notify("RELOADING=1\nMONOTONIC_USEC=" + std::to_string(us) + "\nSTATUS=reading the manifests");

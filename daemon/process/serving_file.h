@@ -24,7 +24,7 @@ class ServingFile {
   ServingFile(const ServingFile&) = delete;
   ServingFile& operator=(const ServingFile&) = delete;
 
-  void show();  // only logs an error: serving calls matters more than the file
+  void show();  // makes the file; only logs an error, because serving calls matters more
   void hide();
 
  private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// daemon/process/watchdog.h: reports that the daemon is alive each time after every event loop has
-// run an iteration since the last report. A loop that hangs ends the reports.
+// daemon/process/watchdog.h: reports that the daemon is alive, each time that all event loops have
+// run an iteration since the last report. If one loop hangs, there are no more reports.
 //
 // Thread   One thread calls check(), which calls `iterations` and `wake` of every loop.
 #pragma once

@@ -40,7 +40,8 @@ void WorkerThread::start_accepting(const std::vector<ListenSocket>& endpoints,
 }
 
 void WorkerThread::give(TakenConnection connection) {
-  // std::function, which post() takes, must be copyable; a TakenConnection is not.
+  // Holds the connection in a shared_ptr: post() takes a std::function, whose captures must be
+  // copyable, and a TakenConnection is not.
   const auto given = std::make_shared<TakenConnection>(std::move(connection));
   reactor_.post([this, given] {
     const auto accept = [&](StreamEvents& events) {

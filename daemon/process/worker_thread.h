@@ -37,7 +37,7 @@ class WorkerThread {
   // Accepts connections on `endpoints` and `link`, which must stay open until stop_accepting().
   void start_accepting(const std::vector<ListenSocket>& endpoints,
                        const std::optional<ListenSocket>& link);
-  // Hands a connection that another process accepted to the worker.
+  // Hands the worker a connection that another process (the predecessor) accepted.
   void give(TakenConnection connection);
   // Makes the worker's event loop run an iteration soon, even if it is idle.
   void wake() {
@@ -76,8 +76,8 @@ class WorkerThread {
   WorkerThread() = default;
 
   LibeventReactor reactor_;
-  // Declared before worker_ so that in each iteration the RDMA host polls first: the worker then
-  // answers in the same iteration.
+  // Declared before worker_, so that in each iteration the RDMA host polls first, and the worker
+  // then handles in the same iteration what has arrived.
   OpenedRdma rdma_;
   std::unique_ptr<TlsSeal> seal_;
   std::unique_ptr<Worker> worker_;

@@ -46,7 +46,8 @@ class Access : public testing::Test {
     link_->written.clear();
   }
 
-  // Sends a call whose kCall frame names this function, in one frame for each piece.
+  // Sends a call, in one frame for each of `pieces`. The first frame, kCall, names the function
+  // `announced`, which can differ from the function in the message.
   void call(const std::string& announced, const std::vector<std::string>& pieces) {
     ++calls_;
     for (size_t i = 0; i < pieces.size(); ++i) {
@@ -60,8 +61,8 @@ class Access : public testing::Test {
     }
   }
 
-  // Returns the bytes that the server's connection has received. The first call that is passed on
-  // makes the connection.
+  // Returns the bytes that the server has received. Returns "" if the node has not connected to the
+  // server, which it does when it passes the first call on.
   std::string served() {
     if (node_.reactor.wires.size() == upstreams_) return "";
     const auto wire = node_.reactor.wires.back();
@@ -71,8 +72,8 @@ class Access : public testing::Test {
   uint64_t refused(thrift::RequestFault fault) {
     return node_.counters.refused_requests[static_cast<size_t>(fault)].value();
   }
-  // Expects that the newest call failed with that fault alone, and that the server received
-  // nothing.
+  // Expects that the node refused exactly one request, because of `fault`, answered with a kFail
+  // frame, and sent nothing to the server.
   void expect_refused(thrift::RequestFault fault) {
     EXPECT_EQ(refused(fault), 1u) << thrift::kRequestFaultNames[static_cast<size_t>(fault)];
     uint64_t all = 0;
@@ -153,7 +154,8 @@ TEST_F(Access, RefusesAFunctionBehindAnotherService) {
   EXPECT_EQ(served(), "");
 }
 
-// Thrift's C++ library ignores empty parts of a name, so a server takes "Kv::get" for "Kv:get".
+// Thrift's C++ library ignores empty parts of a name, so a server takes "Kv::get" for "Kv:get". The
+// daemon must refuse such names.
 TEST_F(Access, RefusesNamesThatServersReadDifferently) {
   uint64_t count = 0;
   for (const char* name : {"Kv::get", "Kv:put:", ":Kv:put", "put:", ":put", "Kv:put:x", "No:put"}) {
@@ -169,7 +171,7 @@ TEST_F(Access, RefusesASecondMessageInAFrame) {
 }
 
 // The daemon cannot read a function's name of more than 255 bytes, but a stock server can. The
-// server could therefore find messages that the daemon does not see.
+// server could find messages after it that the daemon does not see, so the frame must be refused.
 TEST_F(Access, RefusesASecondMessageThatTheReaderCannotFollow) {
   call("put", {framed(body_of("put") + body_of(std::string(256, 'x')) + body_of("get"))});
   expect_refused(RequestFault::kNotOneMessage);
@@ -181,8 +183,8 @@ TEST_F(Access, RefusesASecondMessageInAnotherEncoding) {
   expect_refused(RequestFault::kNotOneMessage);
 }
 
-// The argument is a list of bytes, and the bytes are a call of `get`. Generated code that expects
-// another type for this argument could take the bytes for a message.
+// The argument is a list of bytes, and the bytes are a call of `get`. A server that expects another
+// type for this argument could take the bytes for a message, so the call must be refused.
 TEST_F(Access, RefusesACallInAnArgumentOfAnotherType) {
   const std::string hidden = body_of("get");
   const std::string list =
@@ -232,8 +234,8 @@ TEST_F(Access, RefusesAnotherProtocolThanTheServers) {
   expect_refused(RequestFault::kWrongProtocol);
 }
 
-// A peer can write to the memory in which its request arrives. If the daemon passed a request on in
-// parts, the peer could change the parts that the server has not received.
+// The daemon must pass nothing on before it has copied and checked the whole request: the peer can
+// write to the memory in which its request arrives, and could change parts that were not passed on.
 TEST_F(Access, PassesNothingOnBeforeAllOfItIsChecked) {
   const std::string put = framed(body_of("put"));
   call("put", {put.substr(0, 10), put.substr(10, 5), put.substr(15)});
@@ -262,7 +264,7 @@ TEST_F(Access, TakesNoReplyToACallThatTheServerHasNotReceived) {
   link_->written.clear();
   node_.receive(link_, frame_bytes({.kind = FrameKind::kCall, .stream = stream_, .call = ++calls_},
                                    call_meta("put", 1) + put.substr(0, 10)));
-  node_.receive(server, word(0));  // an empty frame
+  node_.receive(server, word(0));  // an empty Thrift frame
   node_.receive(server, reply);
   call("put", {put});
   EXPECT_EQ(server->written, put);
@@ -293,7 +295,7 @@ TEST_F(Access, HoldsANameWithoutAServiceAgainstEveryServiceOfTheServer) {
 
 // The server has a part of a request that arrived before the rule took effect. The newest request
 // was not passed on, so it fails with permission_denied. The server can have executed the earlier
-// request, so this request fails with upstream_closed.
+// request, so the earlier request fails with upstream_closed.
 TEST_F(AccessOfAllowed, EndsAConnectionThatBeganBeforeTheRule) {
   const std::string half = framed(body_of("put")).substr(0, 10);
   call("put", {half});
@@ -325,10 +327,10 @@ TEST_F(AccessOfAllowed, EndsARequestThatTheRuleInterrupts) {
                           ReportedFailure{FrameKind::kReset, 0, Failure::kUpstreamClosed}));
 }
 
-// No rule restricted the peer when its request arrived, so the request was not checked. It still
-// waits for a connection when the new rule takes effect, and must not be passed on.
+// No rule restricted the peer when its request arrived, so the request was not checked. The request
+// still waits for a connection when the new rule takes effect, and must not be passed on.
 TEST_F(AccessOfAllowed, EndsWhatWaitsForAConnectionWhenTheRuleComes) {
-  for (const uint32_t stream : {2u, 3u, 4u}) {  // the pool has two connections
+  for (const uint32_t stream : {2u, 3u, 4u}) {  // the pool has two connections; one call waits
     node_.receive(link_, frame_bytes({.kind = FrameKind::kOpen, .stream = stream}, "Pool"));
     stream_ = stream;
     call("get", {framed(body_of("get"))});
@@ -458,8 +460,8 @@ TEST_F(AccessOfNobody, RefusesAndSaysThatNothingWasProved) {
               HasSubstr("peer host-b, whose identity is not verified (link.tls), may not"));
 }
 
-// A peer of an older version does not know the failure permission_denied. If it received that
-// failure, its caller would wait for ever.
+// A peer of an older link version does not know the failure permission_denied, so its client would
+// wait for ever. The daemon must send such a peer the failure unknown_service instead.
 TEST(AccessOfAnOlderPeer, IsRefusedWithAReasonThatItKnows) {
   FakeNode node(default_limits(), AccessRule{{"host-x"}, false});
   const auto link = node.connect_link();

@@ -57,7 +57,7 @@ enum class RdmaWish : uint8_t {
 
 // Whether the client waits for a reply to the call.
 enum class Reply : uint8_t {
-  kNone,     // oneway
+  kNone,     // the call is oneway
   kCertain,  // a manifest lists the function as two-way
   // An ordinary call of a function that no manifest lists. The call may be oneway, because Go's
   // library sends oneway calls as ordinary ones.
@@ -74,7 +74,7 @@ struct Call final : Deadline {
   uint64_t request_bytes = 0;
   uint64_t response_bytes = 0;
   // The number of replies that the client expects: 0 for a oneway call, and more than 1 for a
-  // Thrift frame of several messages.
+  // Thrift frame with several two-way messages.
   uint16_t replies = 0;
   Reply reply = Reply::kNone;
   Polling polling = Polling::kEvent;
@@ -88,13 +88,13 @@ struct Call final : Deadline {
   std::optional<engine::Failure> failure;
   std::string failure_detail;
   KeptHead head;
-  // The heads of further two-way messages in the same Thrift frame; usually empty.
+  // The heads of the Thrift frame's two-way messages other than `head`; usually empty.
   std::vector<KeptHead> more_heads;
 };
 
 // Keeps ended Call objects, and reuses these objects for later calls. take() allocates memory only
-// if the pool is empty. The pool keeps at most kFreeMax objects. It deletes an ended call that has
-// failed or has `more_heads`, because these fields allocate memory of their own. In a build with
+// if the pool is empty. The pool keeps at most kFreeMax objects. It deletes an ended call whose
+// members `failure_detail` or `more_heads` may own further memory. In a build with
 // AddressSanitizer the pool deletes every ended call, so that the sanitizer reports each use of a
 // call after its end.
 class CallPool {

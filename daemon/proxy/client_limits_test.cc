@@ -84,8 +84,8 @@ TEST(ClientLimits, AConnectionHasSoManyUnansweredCalls) {
   EXPECT_EQ(calls(), kMost + 1);
 }
 
-// The daemon keeps an object for each unanswered call. For a small call, the object is larger than
-// the request.
+// The daemon keeps an object for each unanswered call. These objects count towards
+// limits.max_buffered, because the object of a small call is larger than the request.
 TEST(ClientLimits, UnansweredCallsCount) {
   constexpr size_t kCalls = 1000;
   ClientNode one(default_limits());
@@ -121,13 +121,13 @@ TEST(ClientLimits, CallsBeyondThemAreAnsweredAndNotCarried) {
   EXPECT_LE(one.node.counters.buffered_bytes.value(), 300 * sizeof(Call));
 }
 
-// While the link to the peer is down, each client's call waits for the link. Input that the client
-// sends after the call waits too.
+// While the link to the peer is down, each client's call and the client's later input wait for the
+// link. The waiting bytes count towards limits.max_buffered.
 TEST(ClientLimits, InputThatWaitsCounts) {
   constexpr size_t kClients = 40, kBytes = 32 * 1024, kBytesMax = 10 * kBytes;
   Limits limits = default_limits();
   limits.buffered_bytes_max = kBytesMax;
-  FakeNode node(limits);  // the peer has not sent its hello
+  FakeNode node(limits);  // the link is down, because the peer has not sent its hello
   const auto buffered = [&] { return node.counters.buffered_bytes.value(); };
   std::vector<std::shared_ptr<FakeStream::Wire>> clients;
   for (size_t i = 0; i < kClients; ++i) {
@@ -188,7 +188,8 @@ TEST(CallPool, KeepsNoCallThatOwnsMoreMemory) {
   EXPECT_EQ(pool.free(), std::min<size_t>(1, CallPool::kFreeMax));
 }
 
-// In shared mode, a stream opens a connection of its own for calls that must not share one.
+// A call of an unlisted function makes its stream open a connection to the server of its own. Once
+// kOwnMax such connections exist, a further call of this kind fails.
 TEST_F(PooledCallTest, OnesOwnConnectionsAreSoMany) {
   constexpr uint32_t kFirst = 10;  // none of the fixture's four streams is used
   for (uint32_t i = 0; i <= UpstreamPool::kOwnMax; ++i) {

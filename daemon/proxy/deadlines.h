@@ -26,7 +26,7 @@ class Deadline {
   Deadline& operator=(const Deadline&) = delete;
   virtual ~Deadline() { end(); }
 
-  // Runs when the deadline has passed. The deadline is no longer set then, and can be set again.
+  // Runs after the deadline has passed. The deadline is no longer set then, and can be set again.
   virtual void on_deadline() = 0;
 
   // Returns true if the deadline is set.

@@ -163,14 +163,14 @@ class FakeNode {
       return reactor.connect(*parse_address("tcp:127.0.0.1:1"), events);
     };
   }
-  // Delivers `bytes` to the node over `wire`, lets the node read while it wants to, and then ends
+  // Delivers `bytes` to the node over `wire`, lets the node read as many as it wants, and then ends
   // the iteration.
   void receive(const Wire& wire, const std::string& bytes) {
     wire->incoming += bytes;
     read(wire);
     reactor.end_iteration();
   }
-  // Lets the node read the bytes that wait on `wire`, while it wants to read.
+  // Lets the node read the bytes that wait on `wire`, until the node wants no more of them.
   static void read(const Wire& wire) {
     size_t before = 0;
     do {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // daemon/proxy/fake_successor.h: a successor for tests, which records the connections that it
-// takes. Tests set `wanted` and `answer`, the results of its functions.
+// takes. Tests set `wanted`, the result of wants(), and `answer`, that of take() and take_server().
 #pragma once
 
 #include <optional>

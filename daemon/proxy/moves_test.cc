@@ -2,7 +2,8 @@
 // daemon/proxy/moves_test.cc: tests that a mirrored connection to a server moves from one stream to
 // another in a takeover of either daemon.
 //
-// It tests the client's side and the server's side; each test plays the peer.
+// The first tests run the daemon on the client's side, and the later tests run the daemon on the
+// server's side. Each test plays the daemon's peer.
 #include <fcntl.h>
 #include <gmock/gmock.h>
 
@@ -36,7 +37,7 @@ std::vector<FrameKind> kinds_in(std::string_view frames) {
   return kinds;
 }
 
-// Returns the payload of the first frame of that kind.
+// Returns the payload of the first frame of kind `kind` in `frames`, or "none" if there is none.
 std::string payload_of(FrameKind kind, std::string_view frames) {
   while (frames.size() >= sizeof(FrameHeader)) {
     const FrameHeader header = headers_in(frames).front();
@@ -98,7 +99,8 @@ class ClientMovesTest : public testing::Test {
     node_.reactor.end_iteration();
     node_.reactor.end_iteration();
   }
-  // Returns the link that takes the place of a link that is leaving.
+  // Completes the handshake of the node's newest link, which replaces a link whose peer is shutting
+  // down. Returns the peer's end of the newest link.
   FakeNode::Wire next_link() {
     auto wire = node_.reactor.wires.back();
     node_.receive(wire, hello_bytes("host-b", ""));
@@ -279,8 +281,8 @@ TEST_F(ClientMovesTest, ReachesTheServerThoughTheCallThatWaitedIsTooLate) {
   EXPECT_EQ(payload_of(FrameKind::kAttach, next->written), kToken + "Kv");
 }
 
-// Only some of the connections move at a time. The test answers all running moves at once, so the
-// worker itself must start the iteration that begins the next moves.
+// At most 64 connections move at a time. The test answers all running moves at once, so no further
+// event occurs, and the worker must set a timer to start the iteration that begins the next moves.
 TEST_F(ClientMovesTest, GoToTheSuccessorAFewAtATime) {
   constexpr uint32_t kClients = 200;
   for (uint32_t stream = 2; stream <= kClients; ++stream) {
@@ -302,7 +304,7 @@ TEST_F(ClientMovesTest, GoToTheSuccessorAFewAtATime) {
     }
     peer_->written.clear();
     if (!answers.empty()) node_.receive(peer_, answers);
-    node_.reactor.advance(milliseconds(1));  // no iteration without an event or a timer
+    node_.reactor.advance(milliseconds(1));  // runs an iteration only if a timer is due
   }
   EXPECT_TRUE(node_.worker->handed_over());
   EXPECT_EQ(node_.counters.connections_handed_over.value(), kClients);
@@ -562,7 +564,7 @@ TEST_F(ServerMovesTest, ResetsWhoKeepsToNoOrder) {
         frame_bytes({.kind = FrameKind::kCall, .flags = engine::kLastPiece, .stream = 1, .call = 1},
                     oneway + kCallOfGet));
     const auto server = node.reactor.wires.back();
-    server->events->on_writable();  // without descriptors, kDetach is not answered at once
+    server->events->on_writable();  // it has no descriptors, so kDetach is not answered at once
     node.receive(link, frame_bytes({.kind = FrameKind::kDetach, .stream = 1}));
     node.receive(link, frame_bytes(one.header, one.payload));
     EXPECT_EQ(kinds_in(link->written).back(), FrameKind::kReset);

@@ -124,7 +124,8 @@ TEST(PeerLimitsWithTls, PeersAreToldApartByAllTheirNames) {
   EXPECT_FALSE(second->closed);
 }
 
-// The server takes requests and never answers, so only the memory of the calls counts here.
+// The server takes all requests and answers none, so no request bytes are buffered, and only the
+// memory of the unanswered calls counts towards limits.max_buffered.
 TEST_F(PeerLimits, UnansweredCallsCount) {
   const auto peer = link("host-b");
   open(peer, 1);
@@ -151,7 +152,8 @@ TEST_F(PeerLimits, UnansweredCallsCount) {
   EXPECT_EQ(node_.counters.buffered_bytes.value(), 0u);
 }
 
-// The server reads no bytes, so the daemon keeps all bytes, up to the limit and one more frame.
+// The server reads no bytes, so the daemon keeps all requests. When the kept bytes exceed the
+// peer's quarter of limits.max_buffered, the daemon refuses the next request.
 TEST_F(PeerLimits, RequestsAreKeptUpToTheLimit) {
   const auto peer = link("host-b");
   const std::string request(60'000, 'x');

@@ -46,7 +46,7 @@ size_t UnitReader::feed(Bytes bytes, UnitSink& sink) {
         break;
       case Event::kEnd: {
         head_known_ = false;
-        ByteQueue held;  // not empty only for an empty Thrift frame that arrived in pieces
+        ByteQueue held;  // has bytes only if a frame without a message arrived in pieces
         std::swap(held, held_);
         held.append(bytes.subspan(unit, held.empty() ? 0 : at - unit));
         const Bytes piece = held.empty() ? bytes.subspan(unit, at - unit) : held.bytes();
@@ -55,7 +55,7 @@ size_t UnitReader::feed(Bytes bytes, UnitSink& sink) {
         break;
       }
       case Event::kNeedMore:
-        break;  // at == bytes.size()
+        break;  // all of `bytes` was read, so the loop ends
       case Event::kOpaque:
         become_opaque(bytes.subspan(unit), sink);
         return bytes.size();

@@ -53,8 +53,8 @@ class UnitReader {
   bool waits_for_rest() const { return !opaque_ && inside_unit(); }
   bool opaque() const { return opaque_; }
   size_t held_bytes() const { return held_.size(); }
-  // Returns the bytes that are held back. While no call is arriving, these bytes are the start of a
-  // unit whose head is not complete.
+  // Returns the bytes that are held back: the start of a unit whose head is not complete, or, if
+  // UnitSink::on_head() has returned false, all bytes of the unit that were read.
   Bytes held() const { return held_.bytes(); }
 
  private:

@@ -335,8 +335,8 @@ void Worker::hand_over_clients() {
   }
 }
 
-// Begins moves that had to wait because kMovesMax moves were running: the connections to servers of
-// clients whose peer is shutting down.
+// Begins moves that had to wait because kMovesMax moves were running. Covers only clients with a
+// stream to a peer that is shutting down: their connections to servers move to new streams.
 void Worker::move_more() {
   for (auto& node : leaving_) {
     for (ClientConnection* connection : node.mapped().connections()) connection->detach_if_due();
@@ -348,8 +348,10 @@ void Worker::on_iteration_end() {
   if (std::exchange(move_ended_, false)) move_more();
   if (successor_) hand_over_clients();
   flush();
+  // Flushes again if an event has let streams send frames, because the event can have come during
+  // flush(), when the lane that takes these frames was already flushed.
   if (std::exchange(flush_again_, false) || !deferred_->empty()) flush();
-  if (move_ended_) next_iteration_->set(reactor_.now());
+  if (move_ended_ || flush_again_) next_iteration_->set(reactor_.now());
 }
 
 void Worker::flush() {

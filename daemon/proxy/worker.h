@@ -52,7 +52,7 @@ class Worker final : public IterationEvents {
   struct Setup {
     size_t index = 0;
     uint64_t generation = 0;  // identifies this process in the hello that peers get
-    uint32_t seed = 1;        // for random numbers: the jitter of reconnecting, sequence ids
+    uint32_t seed = 1;        // seeds random pauses before reconnecting, and random sequence ids
     std::shared_ptr<const NodeConfig> node;
     std::shared_ptr<const RoutingTable> routes;
     engine::CostAnswerer* answerer = nullptr;  // outlives the worker; null if `rdma` is null
@@ -226,7 +226,7 @@ class Worker final : public IterationEvents {
   UpstreamPool upstreams_;
   bool draining_ = false;
   uint64_t buffered_bytes_ = 0;
-  LineBudget link_lines_;  // for log lines about links that peers open and close
+  LineBudget link_lines_;  // limits the log lines about links that peers open and close
   PeerShares peer_shares_;
   size_t next_peer_ = 0;
   size_t moves_ = 0;

@@ -189,7 +189,7 @@ class Run {
   void end_everyone() {
     // Connections without descriptors cannot be handed over, and wait for the end of the takeover.
     node_.worker->end_hand_over();
-    // No counter counts the links; they end in the first round.
+    // The first round always runs, because it ends the links, which nobody_left() does not count.
     for (int round = 0; round == 0 || (round < 20 && !nobody_left()); ++round) {
       for (const auto& wire : std::vector(node_.reactor.wires)) {  // a copy: the loop can add wires
         wire->error = ECONNRESET;

@@ -85,7 +85,7 @@ TEST(Worker, CountsNoBytesOfAStreamThatEndedWhileItWaitedForAPooledConnection) {
   FakeNode node;
   const auto link = node.connect_link();
   node.receive(link, hello_bytes("host-b", "host-a"));
-  for (uint32_t stream = 1; stream <= 3; ++stream) {  // the pool has two connections
+  for (uint32_t stream = 1; stream <= 3; ++stream) {  // two pooled connections, so one call waits
     node.receive(link, open_frame(stream) + call_frame(stream, "get", 1));
   }
   EXPECT_GT(node.counters.buffered_bytes.value(), 0u);
@@ -133,7 +133,8 @@ TEST(Worker, DropsWhoHasLongestNotSaidWhoItIsWhenTooManyConnect) {
   EXPECT_LT(open, 1000);
 }
 
-// The answer contains the service's name, so the answer must fit into a frame.
+// The kOpen frame has the longest service name that fits into a frame. The kReset answer contains
+// this name and more text, so the daemon must cut the name to make the answer fit.
 TEST(Worker, AnswersAStreamForAServiceWithAnEndlessName) {
   FakeNode node;
   const auto link = node.connect_link();

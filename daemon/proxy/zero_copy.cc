@@ -40,7 +40,7 @@ std::span<const std::byte> BulkSender::bulk(ByteStream& stream, uint64_t unexami
 bool BulkSender::prepare(const std::shared_ptr<engine::Fabric>& fabric, ByteStream& stream) {
   if (refused_) return false;
   if (memory_ && memory_->fabric == fabric) return true;
-  if (memory_.use_count() > 1) return false;  // lanes of another fabric have borrowed ranges of it
+  if (memory_.use_count() > 1) return false;  // lanes of the old fabric still use ranges of memory_
   auto memory = stream.memory();
   auto region = fabric->register_own(*memory);
   if (!region) {

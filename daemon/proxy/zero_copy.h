@@ -58,7 +58,7 @@ class BorrowedRanges {
   };
   static void give_back(const Range& range);
 
-  std::vector<Range> ranges_;  // a short list, because the ranges must fit into the rings
+  std::vector<Range> ranges_;  // few, because all of them together fit into the rings
 };
 
 // An RDMA lane for a zero-copy send, its number and fabric, and the borrowed ranges of its link.
@@ -76,7 +76,7 @@ class BulkSender {
   // Copying fewer bytes than this costs less than a zero-copy send.
   static constexpr size_t kBytesMin = 4096;
 
-  // Begins with no memory registered. Adds the number of bytes sent without a copy to `bytes_sent`.
+  // Begins with no memory registered. Each send() adds its number of bytes to `bytes_sent`.
   explicit BulkSender(Counter& bytes_sent) : bytes_sent_(bytes_sent) {}
   ~BulkSender() { end(); }
   BulkSender(const BulkSender&) = delete;

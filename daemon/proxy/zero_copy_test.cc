@@ -29,7 +29,7 @@ TEST(BulkSenderTest, OffersBytesInPlaceAndRemovesThem) {
     const char* what;
     uint64_t unexamined;
     size_t budget;
-    size_t offered;  // 0: none
+    size_t offered;  // the number of bytes that pass() offers; 0: pass() returns false
   };
   constexpr size_t kMin = BulkSender::kBytesMin;
   for (const Case& one : {Case{"all that the stream has", 1 << 30, 1 << 30, 10 * kMin},

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// daemon/reactor/fake_ring_side.h: plays, in ring_fuzz.cc, the application's end of a shared-memory
-// ring: a fuzz input decides whether this end keeps or breaks the ring's rules.
+// daemon/reactor/fake_ring_side.h: plays, in ring_fuzz.cc, the side of a shared-memory ring to
+// which a RingStream is connected: a fuzz input decides whether this side keeps the ring's rules.
 #pragma once
 
 #include <fcntl.h>

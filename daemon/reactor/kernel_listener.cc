@@ -42,8 +42,8 @@ class KernelListener final : public Listener {
     reactor_.note_event();
     Descriptor socket(accept4(fd_, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
     if (socket.get() < 0) {
-      // If the process has no descriptors left, accept4() would fail again at once, and the loop
-      // would spin.
+      // Pauses if the process has no descriptors left: otherwise accept4() would fail again in each
+      // iteration, and the loop would spin.
       if (accept_must_pause(errno)) {
         const timeval pause{0, std::chrono::microseconds(kAcceptPause).count()};
         event_del(&event_);

@@ -28,7 +28,8 @@ KernelStream::KernelStream(LibeventReactor& reactor, Descriptor socket, int erro
       connecting_(connecting) {
   event_base* base = reactor.base_.get();
   const int fd = socket_.get();
-  // A stream without a descriptor still reports its error in an event, as a failed connection does.
+  // Without a descriptor, libevent watches nothing: want_read() and want_write() activate these
+  // events themselves, so that the user of the stream gets an event and then reads the error.
   event_assign(&read_event_, base, fd, fd < 0 ? 0 : EV_READ | EV_PERSIST, on_event, this);
   event_assign(&write_event_, base, fd, fd < 0 ? 0 : EV_WRITE | EV_PERSIST, on_event, this);
 }

@@ -17,7 +17,7 @@ namespace {
 constexpr int kPoll = EVLOOP_ONCE | EVLOOP_NONBLOCK;
 constexpr int kSleep = EVLOOP_ONCE;
 
-// The reactor stops polling a ring in each iteration after this time without traffic on the ring.
+// After this time without traffic on a ring, the reactor stops polling it until its doorbell rings.
 constexpr Duration kHotTime = std::chrono::milliseconds(2);
 
 }  // namespace
@@ -99,8 +99,8 @@ void LibeventReactor::run() {
 void LibeventReactor::iterate() {
   assert_in_loop();
   end_iteration();
-  // Every handler is asked, even after one has refused to sleep: may_sleep() also arms a handler's
-  // wake-up.
+  // Calls may_sleep() of every handler, even after one has returned false: may_sleep() also arms
+  // the handler's wake-up.
   bool spin = spin_policy_.polls_again(now());
   if (!spin) {
     for (IterationEvents* events : iteration_events_) spin |= !events->may_sleep();
@@ -133,10 +133,10 @@ void LibeventReactor::yield() {
 
 void LibeventReactor::wait(int flags) {
   // Reads the clock again for the events that follow. A server can answer within the iteration that
-  // sent the request, and with the old clock value such a call would take no time.
+  // sent the request, and with the old clock value such a call would seem to take no time.
   now_is_fresh_ = false;
-  // The events are activated here and not in KernelStream::read_again(): libevent would deliver
-  // them in the poll that is in progress, and not in a later iteration.
+  // Activates the events that KernelStream::read_again() has requested. If read_again() itself
+  // activated them, libevent would deliver them in the poll that is in progress, and not later.
   for (KernelStream* stream : read_again_) stream->activate_again();
   read_again_.clear();
   if (event_base_loop(base_.get(), flags) < 0) LOG(FATAL) << "libevent's loop failed";

@@ -69,7 +69,7 @@ Result<void> set_owner(const Address& address, uint32_t mode, const std::string&
   if (id != kNoGroup && fchownat(file.get(), "", kSameUser, id, AT_EMPTY_PATH) != 0) {
     return failed(address, "its group cannot be set");
   }
-  // fchmod(2) does not accept an O_PATH descriptor.
+  // Uses chmod(2) on the descriptor's name, because fchmod(2) refuses an O_PATH descriptor.
   const std::string named = "/proc/self/fd/" + std::to_string(file.get());
   if (chmod(named.c_str(), mode) != 0) return failed(address, "its mode cannot be set");
   return {};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// daemon/reactor/ring_fuzz.cc: connects each RingStream with a fake other side (class Rogue), which
-// a fuzz input makes break the rules in its greeting, on its socket and in the shared memory. The
-// streams must access no memory outside of the ring and leave no descriptor open.
+// daemon/reactor/ring_fuzz.cc: connects each RingStream with a fake other side (class Rogue). The
+// fuzz input decides how the fake breaks the rules: in its greeting, on its socket or in the shared
+// memory. The streams must access no memory outside of the ring and leave no descriptor open.
 //
 // Input    One byte chooses the number of connections, their sides and their greetings. Steps
 //          follow: each has bytes that choose a connection, an actor (the stream or its other side)
@@ -126,7 +126,7 @@ class Connection final : public StreamEvents {
     require(memory_ != nullptr && memory_->data() <= there.data() &&
                 there.data() + there.size() <= memory_->data() + memory_->size(),
             "it shows more than its memory");
-    // A read of memory that is not mapped faults.
+    // Reads each byte, because a read of memory that is not mapped faults.
     for (size_t i = 0; i < bytes; ++i) sum_ += static_cast<unsigned>(there[i]);
     if (rogue_->kept_rules()) require(there[0] == pattern(read_), "it shows what was not sent");
     read_ += bytes;
@@ -170,8 +170,8 @@ class Connection final : public StreamEvents {
   }
 
  private:
-  // Checks a result of read() (`reads`) or write(). After the error `of_one_direction`, the other
-  // direction still works; after any other error, every call must fail.
+  // Checks a result of read() (`reads`) or write(). After the errno value `of_one_direction`, the
+  // other direction still works; after any other error, every call must fail.
   void note_error(const IoResult& result, int of_one_direction, bool reads) {
     const bool failed = result.kind == IoResult::Kind::kError;
     require(!dead_ || failed, "it lives again after an error");

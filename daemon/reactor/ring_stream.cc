@@ -15,7 +15,7 @@ namespace hat {
 
 namespace ring = hatrpc::ring;
 
-// The largest ring, in bytes, that the daemon accepts. An application may wish for more, but the
+// The largest ring, in bytes. An application that requests a larger one gets this size, because the
 // daemon maps the ring's pages too.
 constexpr uint64_t kRingBytesMax = 4 * 1024 * 1024;
 
@@ -38,7 +38,7 @@ RingStream::RingStream(LibeventReactor& reactor, Descriptor socket, ring::Memory
   channel_->resync_reads();
   channel_->resync_writes();
   event_add(&event_, nullptr);
-  heat();  // the other process may have read the byte of a doorbell that rang
+  heat();  // polls at once: the other process may have read a doorbell's byte and not acted on it
 }
 
 RingStream::~RingStream() {
@@ -54,9 +54,8 @@ void RingStream::on_event(evutil_socket_t, short, void* self) {
     stream->greet();
   } else if (stream->channel_) {
     stream->channel_->hear();
-    // The socket of a side that is gone would stay readable for ever.
+    // If the other side is gone, stops watching the socket, which would stay readable for ever.
     if (stream->channel_->gone()) event_del(&stream->event_);
-    // ever
   }
   stream->heat();
 }

@@ -83,7 +83,7 @@ class RingStream final : public ByteStream {
 
   LibeventReactor& reactor_;
   StreamEvents& events_;
-  Descriptor socket_;  // until channel_ exists, which owns it then
+  Descriptor socket_;  // empty once channel_ exists, which then owns the socket
   const hatrpc::ring::Side side_;
   int error_ = 0;  // an errno value: the handshake has failed
   bool reading_ = false;

@@ -15,8 +15,8 @@ using engine::ProtocolId;
 
 namespace {
 
-// The space in a slot for the bytes of a frame before the message: a CallMeta and the names of the
-// function and the service.
+// The space in a slot for the bytes before the message: a CallMeta (lengths of the names, sequence
+// id), and the names of the function and the service.
 constexpr uint32_t kHeadBytes = 320;
 
 // Returns the slot size in bytes for messages of `plan`: a power of two, plus kHeadBytes. Functions
@@ -31,7 +31,8 @@ engine::LaneShape shape_of(Leg leg, Leg beyond, uint32_t slot_bytes) {
   constexpr uint32_t kSlotBytesMin = 64;
   constexpr uint32_t kSlotsFewest = 4;
   constexpr uint32_t kSlotsMost = 64;
-  // The slots of an on-demand leg do not hold the message, so the smallest size is enough.
+  // If the leg is on demand (a rendezvous), the message is not in a slot but in a buffer of its
+  // own, so the smallest slots are enough.
   if (engine::row(leg).on_demand) slot_bytes = kSlotBytesMin;
   if (leg == Leg::kSend) slot_bytes = std::min(slot_bytes, engine::kEagerBytesMax);
   const uint32_t slots =

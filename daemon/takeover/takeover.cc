@@ -51,8 +51,8 @@ Result<std::unique_ptr<Takeover>> Takeover::begin(const NodeConfig& node) {
   }
   std::unique_ptr<Takeover> takeover(new Takeover(std::move(socket)));
   HAT_TRY(const bool there, takeover->ask(node));
-  // If the old daemon runs but did not answer, this process fails later, when it cannot bind the
-  // old daemon's addresses.
+  // The old daemon has closed the connection: probably it has ended, and nothing is left to take
+  // over. If it still runs, this process fails later, when it cannot bind the same addresses.
   if (!there) return nullptr;
   return takeover;
 }

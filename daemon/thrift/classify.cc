@@ -48,7 +48,7 @@ bool is_printable(uint8_t byte) { return byte > 0x20 && byte < 0x7f; }
 bool is_message_type(uint8_t type) { return type >= 1 && type <= 4; }
 
 // Recognises every encoding except old binary, which has no identifying first byte. Returns kOpaque
-// if the bytes begin no other encoding. `body_bytes` is the maximum size of the message in bytes.
+// for old binary and all other bytes. `body_bytes` is the maximum size of the message in bytes.
 Classification classify_marked(First body, uint32_t body_bytes, Framing framing) {
   if (body.empty()) return undecided();
   const auto fits = [&](uint32_t least) { return body_bytes >= least; };

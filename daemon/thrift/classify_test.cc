@@ -168,7 +168,7 @@ TEST(ClassifyBounds, TenBytesAlwaysDecide) {
   for (int round = 0; round < 200'000; ++round) {
     for (auto& byte : bytes) {
       state = state * 1664525 + 1013904223;
-      // Three of four bytes are taken from the bytes with which formats begin.
+      // With a probability of 3/4, takes the byte from those with which formats begin.
       constexpr uint8_t kTable[] = {0x00, 0x01, 0x03, 0x0f, 0x16, 0x80,
                                     0x82, 0xff, '[',  '1',  ',',  '"'};
       byte = (state >> 30) == 0 ? static_cast<uint8_t>(state >> 16)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// daemon/thrift/envelope.h: changes the sequence id in the envelope of a Thrift message. The
-// envelope is all bytes before the message's struct: frame lengths, the header of THeader, and the
-// head (name, type and sequence id).
+// daemon/thrift/envelope.h: changes the sequence id in the envelope of a Thrift message. In this
+// folder, the envelope is all bytes before the message's struct: frame lengths, the header of
+// THeader, and the head (name, type and sequence id).
 //
 // Clients that share one connection to a server can choose the same sequence ids. The daemon
 // therefore sends each request to the server with a sequence id that is unique on the connection,

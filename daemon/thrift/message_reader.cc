@@ -50,9 +50,9 @@ MessageReader::Event MessageReader::advance(Cursor& in) {
   }
 }
 
-// Reads the usual first bytes quickly: a unit in strict binary whose whole head has arrived.
-// Returns false and consumes nothing for any other unit; advance() reads every unit, but more
-// slowly.
+// Reads the head of a unit in strict binary, if the whole head has arrived: the usual case, for
+// which this function is fast. Otherwise returns false and consumes nothing; advance() must then
+// read the unit, more slowly.
 bool MessageReader::start_whole(Cursor& in) {
   constexpr uint32_t kStrict = 0x8001;
   constexpr size_t kHeadBytesMin = 12;  // size of a head with an empty name
@@ -159,13 +159,13 @@ Progress MessageReader::read_part(Cursor& in) {
     default:
       break;
   }
-  in.at = in.end;  // in State::kFrameRest
+  in.at = in.end;  // State::kFrameRest: skips all bytes
   return Progress::kNeedMore;
 }
 
 MessageReader::Event MessageReader::at_frame_end() {
-  // A header without payload is an empty frame. A head that is cut off by the frame's end is not a
-  // head.
+  // If the frame ends inside its first head, the stream is opaque, because these bytes are not a
+  // Thrift head. A THeader frame that ends before its first head is an empty frame.
   const bool inside_head = state_ == State::kHead && head_begun_;
   const bool cut_off = inside_head && !unit_has_head_;
   if (inside_head || state_ == State::kBody) understood_ = false;
@@ -206,8 +206,8 @@ MessageReader::Event MessageReader::after_broken(Progress progress) {
     return Event::kNeedMore;
   }
   if (state_ == State::kHeader && header_.transformed()) return become_opaque("theader_transform");
-  // A name cannot be longer than the rest of its frame: a greater length means that the bytes are
-  // not a Thrift head.
+  // If the name would be longer than the rest of its frame, the bytes are not a Thrift head with a
+  // long name; the reason is then "unknown".
   const bool long_name = progress == Progress::kLongName && head_reader_.name_bytes() < frame_left_;
   return become_opaque(long_name ? "long_name" : "unknown");
 }

@@ -2,7 +2,7 @@
 // daemon/thrift/message_reader_bench.cc: measures how long MessageReader takes to read a message,
 // and prints a table in ns.
 //
-//   message_reader_bench [ROUNDS]    default 20000; ctest runs 10, to check that it still works
+//   message_reader_bench [ROUNDS]    default: 20000 rounds; ctest runs 10, only to test the program
 //
 // For each row of the table, a MessageReader reads the same message repeatedly. libthrift has
 // written the message, which is complete in memory. The row shows the best of five batches, because

@@ -9,8 +9,8 @@
 
 namespace hat::thrift {
 
-// The largest number of structs and containers that may be open at once, with the outermost struct.
-// Thrift's own readers have the same limit.
+// The largest number of structs and containers that may be open at once, counting the outermost
+// struct. Thrift's own readers have the same limit.
 inline constexpr size_t kNestingMax = 64;
 // The largest number of elements in a container, and the largest size of a string in bytes; both
 // are signed 32-bit integers on the wire.

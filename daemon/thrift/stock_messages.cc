@@ -145,7 +145,7 @@ class BodyWriter {
                                     tp::T_MAP,  tp::T_SET,  tp::T_LIST};
     return kTypes[below(depth < kDepthMax ? 11 : 7)];
   }
-  // Returns a scalar type, because JSON writes a map's keys as strings.
+  // Returns a type for the keys of a map: a scalar, because JSON writes the keys as strings.
   tp::TType key_type() {
     constexpr tp::TType kTypes[] = {tp::T_BOOL, tp::T_BYTE, tp::T_I16,
                                     tp::T_I32,  tp::T_I64,  tp::T_STRING};

@@ -265,7 +265,7 @@ class CompactWire {
 
  private:
   static constexpr uint8_t kTrue = 1;
-  static constexpr uint8_t kFalse = 2;  // the types up to this one are bool fields with their value
+  static constexpr uint8_t kFalse = 2;  // the type of a bool field is also its value: kTrue, kFalse
 
   static std::optional<WireType> type_of(uint8_t type) {
     constexpr std::array<WireType, 13> kTypes = {
@@ -442,7 +442,7 @@ class JsonWire {
     }
   }
 
-  // Reads NaN or an infinity, which always has quotes, also if it is not a map's key.
+  // Reads NaN or an infinity. JSON writers put quotes around these values, not only in map keys.
   bool special_number() { return take("\"NaN\"") || take("\"Infinity\"") || take("\"-Infinity\""); }
   // Reads a number. Returns false if a double cannot hold it.
   bool floating() {

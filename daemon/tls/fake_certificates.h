@@ -6,7 +6,7 @@
 //   three/            ca; between, an intermediate CA below it; host-a, issued by between, whose
 //                     file also contains the certificate of between
 //   crl.pem           a list of one/ca that revokes one/host-a
-//   expired_crl.pem   the same, but the list has expired
+//   expired_crl.pem   a list of one/ca that revokes one/host-a, and has expired
 //   root_crl.pem      a list of three/ca that revokes no certificate of three/
 //   between_crl.pem   a list of three/between that revokes no certificate of three/
 //   chain_crl.pem     the lists in root_crl.pem and between_crl.pem

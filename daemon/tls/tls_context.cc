@@ -35,7 +35,7 @@ Result<void> readable(const TlsConfig& config) {
   return {};
 }
 
-// Makes OpenSSL reject a key with a passphrase: nobody can type the passphrase of a daemon.
+// Makes OpenSSL reject a key with a passphrase: nobody can type a passphrase when a daemon starts.
 int no_passphrase(char*, int, int, void*) { return -1; }
 
 bool is_of_another_certificate(unsigned long error) {
@@ -151,8 +151,8 @@ bool TlsContext::revokes(const SSL& connection) const {
   return false;
 }
 
-// Returns warnings about the lists in `file`: a certificate chain is valid only if every CA in it
-// has a valid list.
+// Returns a warning for each CA without a list in `file`, and for each list that has expired or
+// expires soon: a certificate chain is valid only if every CA in it has a valid list.
 static std::vector<std::string> crl_warnings(const TlsContext& context, const std::string& file,
                                              int64_t unix_now) {
   std::vector<std::string> warnings;

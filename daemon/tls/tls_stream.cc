@@ -63,7 +63,7 @@ TlsStream::TlsStream(OwnedSsl connection, const Options& options, const engine::
   if (options_.role == Role::kInitiator) {
     SSL_set_connect_state(ssl_.get());
     ERR_clear_error();
-    SSL_do_handshake(ssl_.get());  // writes the ClientHello; a failure recurs at the next step
+    SSL_do_handshake(ssl_.get());  // writes the ClientHello; if it fails, the next step fails too
     update_wants();
   } else {
     SSL_set_accept_state(ssl_.get());
@@ -164,7 +164,8 @@ IoResult TlsStream::fail_handshake() {
   const int reason = ERR_GET_LIB(error) == ERR_LIB_SSL ? ERR_GET_REASON(error) : 0;
   const int no_stream =
       transport_.read_error() != 0 ? transport_.read_error() : transport_.write_error();
-  // An error of a connection that was never established is not a failure of TLS.
+  // If the connection was never established, reports the connection's error. This does not count
+  // as a failure of TLS.
   if (no_stream != 0 && transport_.contact() == Contact::kNone) {
     change_to(State::kFailed);
     error_ = transport_.error_text(no_stream);
@@ -260,8 +261,8 @@ IoResult TlsStream::stopped() {
     // the reader notices a frame that is cut.
     if (transport_.ended()) return {IoResult::Kind::kEnd};
   }
-  // A refusal of this side's certificate can arrive now: in TLS 1.3 the initiator completes its
-  // handshake before the acceptor has seen the initiator's certificate.
+  // An alert before any data means that the peer refuses this side's certificate. In TLS 1.3 it can
+  // arrive now: the initiator completes its handshake before the acceptor sees its certificate.
   const int reason = ERR_GET_LIB(error) == ERR_LIB_SSL ? ERR_GET_REASON(error) : 0;
   if (!heard_data_ && is_alert(reason)) {
     const bool not_allowed = reason == SSL_AD_REASON_OFFSET + SSL_AD_HANDSHAKE_FAILURE;
@@ -287,7 +288,7 @@ IoResult TlsStream::read(std::span<std::byte> into) {
       total += got;
       continue;
     }
-    if (SSL_want_write(ssl_.get()) && transport_.send()) continue;  // answers a key update
+    if (SSL_want_write(ssl_.get()) && transport_.send()) continue;  // has answered a key update
     if (SSL_want_write(ssl_.get())) pending_ = Pending::kSpace;
     const IoResult why = stopped();
     transport_.send();

@@ -11,12 +11,13 @@
 //   kWaits                      waits for its turn (handshake_turns.h), and reads nothing meanwhile
 //
 // If write() accepts only a part of the bytes, the next write() must begin with the rest, and may
-// append further bytes. OpenSSL requires this; engine/link/tcp_lane.h does it.
+// append further bytes. OpenSSL requires this; the lanes in engine/link/tcp_lane.h do it.
 //
-// The stream sends bytes that write() has accepted without further calls of its user: the stream
-// itself waits until the inner stream has space.
+// After write() has accepted bytes, the user need not call the stream again for them: the stream
+// sends them when the inner stream has space.
 //
-// Bounds   64 KiB and one record in each direction, and 32 KiB of the peer's certificates.
+// Bounds   A stream holds at most 64 KiB and one record in each direction, and 32 KiB of the peer's
+//          certificates.
 // Thread   Only the reactor's thread uses this class.
 #pragma once
 
@@ -54,7 +55,7 @@ class TlsStream final : public ByteStream, private StreamEvents, private Handsha
     TlsCounters* counters = nullptr;  // must outlive the stream
     uint64_t records_per_key = kRecordsPerKey;
     HandshakeTurns* turns = nullptr;  // if null, the handshake never waits for a turn
-    // A set to which the stream belongs as long as it exists; may be null.
+    // The stream adds itself to this set, and removes itself when it is destroyed; may be null.
     std::unordered_set<TlsStream*>* all = nullptr;
   };
 
@@ -85,7 +86,7 @@ class TlsStream final : public ByteStream, private StreamEvents, private Handsha
 
  private:
   enum class State : uint8_t { kHandshake, kWaits, kOpen, kFailed };
-  // Work that the last read() left over, and that no event of the inner stream will announce.
+  // Why a further read() can have a result even if no bytes arrive on the inner stream.
   enum class Pending : uint8_t {
     kNothing,
     kBytes,  // OpenSSL holds decrypted bytes
@@ -104,8 +105,8 @@ class TlsStream final : public ByteStream, private StreamEvents, private Handsha
   bool is_in_handshake() const { return state_ == State::kHandshake || state_ == State::kWaits; }
   bool still_shaking_hands();
   void come_open();
-  // Returns the result of read() or write() after an OpenSSL call did not succeed; the handshake is
-  // complete.
+  // Returns the result for read() or write() when their call of OpenSSL did not succeed. Only for
+  // use after the handshake.
   IoResult stopped();
   IoResult fail_handshake();
   IoResult fail_verification();

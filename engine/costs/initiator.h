@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // engine/costs/initiator.h: performs one-sided RDMA operations on the memory of a target (another
-// process, target.h), and calls to the target. An initiator performs one operation at a time and
-// polls until the operation is complete. The operations are those of RDMA vs. RPC, Table I:
+// process, target.h), and makes calls to the target. An initiator performs one operation at a time
+// and polls until the operation is complete. The second column has the operation's name in Table I
+// of the paper "RDMA vs. RPC" (Brock et al.):
 //
 //   put            W      WRITE, until its completion
 //   get            R      READ
@@ -15,7 +16,7 @@
 // Owner    The fabric must outlive the initiator.
 // Thread   Only the thread of the fabric uses an initiator.
 // Errors   Operations return a Status. After the first error the queue pair is in its error state,
-//          and all later operations fail. kRetryExceeded is also returned if the other side has not
+//          and all later operations fail. kRetryExceeded is also returned if the target has not
 //          answered for `patience`.
 #pragma once
 

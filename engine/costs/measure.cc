@@ -20,7 +20,8 @@ enum class Ask : uint8_t {
   kEnd,
 };
 
-// The minimum number of samples; three are enough if nine samples take more than ten times `each`.
+// The minimum number of samples of one cost. Three samples are enough if nine would take more than
+// ten times MeasureOptions::each.
 constexpr size_t kSamplesMin = 9;
 constexpr size_t kSamplesMax = 20'000;
 // The minimum duration of one sample, so long that the time for reading the clock hardly counts.
@@ -172,7 +173,7 @@ class Measurement {
         const auto begin = Clock::now();
         const auto region =
             initiator_.fabric().register_memory(memory, {.write = true, .read = true});
-        // This size exceeds a limit of the host; smaller sizes are measured.
+        // The fabric refuses to register this size. The costs of the smaller sizes are the result.
         if (!region) return {};
         samples.push_back(ns(Clock::now() - begin));
         // On the fabric `loop`, the other side gets an event for each registration, and must read

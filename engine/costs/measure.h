@@ -32,12 +32,12 @@ struct MeasureOptions {
   // Initiator::local() or than the largest message.
   std::vector<uint32_t> transfer_bytes = {8, 64, 512, 4096, 16384, 65536, 262144, 1048576};
   std::vector<uint32_t> message_bytes = {8, 64, 512, 4096, 16384, 65536};
-  // The first size whose registration the fabric refuses ends this part of the measurement.
+  // The sizes of memory to register. The first size that the fabric refuses to register ends the
+  // measurement of registrations.
   std::vector<uint32_t> registration_bytes = {4096, 65536, 1 << 20};
   std::vector<uint32_t> copy_bytes = {64, 512, 4096, 16384, 65536, 262144, 1048576};
-  // The approximate time to spend on each operation and size. If nine samples take longer than
-  // that, the measurement continues for up to ten times `each`; after that time, three samples are
-  // enough.
+  // The approximate time to spend on each operation and size. If nine samples take longer, the
+  // measurement continues for up to ten times `each`; after that time, three samples are enough.
   std::chrono::nanoseconds each = std::chrono::milliseconds(50);
   std::stop_token stop{};  // checked before the measurement of each operation and size
 };

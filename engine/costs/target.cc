@@ -75,7 +75,8 @@ Result<CostCard> Target::add(const CostCard& initiator) {
   return card;
 }
 
-// Returns the offset of a reply buffer that no peer has. The buffers are after the receive buffers.
+// Returns the offset in buffers_ of a reply buffer that no peer uses. The reply buffers follow the
+// receive buffers.
 size_t Target::free_reply() const {
   const auto is_used = [this](size_t offset) {
     return std::ranges::any_of(
@@ -99,8 +100,8 @@ size_t Target::poll(const CallHandler& handler) {
   size_t answered = 0;
   for (const Completion& completion : std::span(done).first(count)) {
     if (completion.status != Status::kSuccess) {
-      // A failure of the queue pair completes each of its outstanding requests with an error. The
-      // peer is counted only once, because the first of these completions removes it.
+      // A failure of the queue pair completes each of its outstanding requests with an error. lost_
+      // counts the peer only once, because the first of these completions removes the peer.
       lost_ += peers_.erase(completion.queue_pair);
     } else if (completion.opcode == Opcode::kReceive) {
       answer(completion, handler);
@@ -121,7 +122,8 @@ void Target::answer(const Completion& call, const CallHandler& handler) {
                            .inlined = size <= inline_bytes_,
                            .solicited = true,
                            .segments = {&segment, 1}};
-    // The handler may have called take_events(), which removes a peer that has gone.
+    // Sends the reply only if the peer is still there: the handler may have called take_events(),
+    // which removes a peer that has gone.
     const auto still = peers_.find(call.queue_pair);
     if (still != peers_.end()) still->second.pair->post({&work, 1});
   }

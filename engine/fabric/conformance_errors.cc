@@ -276,7 +276,8 @@ TEST_P(FabricConformance, RequestsToAQueuePairThatIsGoneFail) {
   EXPECT_EQ(a_->qp->state(), QueuePairState::kError);
 }
 
-// Receives belong to the receive queue and to the code that posted them, not to a queue pair.
+// Tests that the end of a queue pair loses no receive: each posted receive completes, either for
+// this queue pair or for a later queue pair that uses the same receive queue.
 TEST_P(FabricConformance, NoReceiveIsLostWithAQueuePair) {
   connect();
   iterate();

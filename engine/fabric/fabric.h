@@ -87,11 +87,12 @@ enum class Opcode : uint8_t {
   kWrite,
   kWriteImm,
   kRead,
-  kCompareSwap,      // acts on 8 aligned bytes, and writes their old value to the only segment
-  kFetchAdd,         // like kCompareSwap; the sum wraps at 2^64
-  kReceive,          // only in completions: a receive that the peer's kSend or kSendImm consumed
-  kReceiveWriteImm,  // only in completions: a receive that the peer's kWriteImm consumed; `bytes`
-                     // is the number of bytes that the kWriteImm wrote
+  kCompareSwap,  // acts on 8 aligned bytes, and writes their old value to the only segment
+  kFetchAdd,     // like kCompareSwap; the sum wraps at 2^64
+  kReceive,      // only in completions: a receive that the peer's kSend or kSendImm consumed
+  // Only in completions: a receive that the peer's kWriteImm consumed; Completion::bytes is the
+  // number of bytes that the kWriteImm wrote.
+  kReceiveWriteImm,
 };
 
 struct Segment {
@@ -109,7 +110,9 @@ struct WorkRequest {
   // If true, post() copies the bytes to send (at most inline_bytes_max), so the caller may reuse
   // their memory as soon as post() returns. Must be false for READs and atomics.
   bool inlined = false;
-  bool solicited = false;  // also wakes a thread that waits for solicited completions only
+  // If true, the completion at the peer is solicited: it also wakes a thread that has called
+  // CompletionQueue::arm() for solicited completions only.
+  bool solicited = false;
   uint32_t imm = 0;
   std::span<const Segment> segments{};  // at most kSegmentsMax; valid until post() returns
   uint64_t remote_address = 0;
@@ -120,13 +123,14 @@ struct WorkRequest {
 
 enum class Status : uint8_t {
   kSuccess,
-  kLocalProtection,   // an lkey is unknown, or a segment is not inside its region
-  kLocalLength,       // receive: the message is longer than the segments; atomic (loop fabric):
-                      // not exactly one segment, or one of less than 8 bytes
-  kLocalOperation,    // this queue pair cannot perform the request
-  kRemoteAccess,      // the rkey, the range or the region's rights do not permit the request
-  kRemoteInvalid,     // the peer's QueuePairOptions::access does not permit such requests, or an
-                      // atomic is misaligned
+  kLocalProtection,  // an lkey is unknown, or a segment is not inside its region
+  // Receive: the message is longer than the receive's segments. Atomic (only on the loop fabric):
+  // the request does not have exactly one segment, or the segment has less than 8 bytes.
+  kLocalLength,
+  kLocalOperation,  // this queue pair cannot perform the request
+  kRemoteAccess,    // the rkey, the range or the region's rights do not permit the request
+  // The peer's QueuePairOptions::access does not permit such requests, or an atomic is misaligned.
+  kRemoteInvalid,
   kRemoteOperation,   // the peer's receive could not take the message
   kRetryExceeded,     // the peer does not answer
   kRnrRetryExceeded,  // the peer has no receive posted
@@ -243,9 +247,9 @@ struct FabricLimits {
   uint32_t send_entries_max = 0;
   uint32_t receive_entries_max = 0;
   uint32_t completion_entries_max = 0;
-  uint32_t reads_max = 0;  // outstanding READs and atomics of a queue pair; 0: not supported
+  uint32_t reads_max = 0;  // most outstanding READs and atomics of a queue pair; 0: not supported
   Atomicity atomics = Atomicity::kNone;
-  uint64_t regions_max = 0;  // the number of memory keys
+  uint64_t regions_max = 0;  // the most memory regions, each of which needs a memory key
   bool pins = true;          // registered memory counts against RLIMIT_MEMLOCK
 };
 
@@ -259,15 +263,15 @@ class Fabric {
   virtual FabricLimits limits() const = 0;
   virtual Result<std::unique_ptr<MemoryRegion>> register_memory(const SharedMemory& memory,
                                                                 RemoteAccess access) = 0;
-  // Registers memory that this side's own WRITEs, READs and atomics can use, but not SENDs and
-  // receives, and no request of a peer. The memory must outlive the region. `memory` may map the
+  // Registers memory that only this side's own WRITEs, READs and atomics can use; SENDs, receives
+  // and requests of a peer cannot use it. The memory must outlive the region. `memory` may map the
   // same pages twice, one mapping after the other, as a ring does.
   virtual Result<std::unique_ptr<MemoryRegion>> register_own(std::span<std::byte> memory) = 0;
   virtual Result<std::unique_ptr<CompletionQueue>> create_completion_queue(uint32_t entries) = 0;
   virtual Result<std::unique_ptr<ReceiveQueue>> create_receive_queue(uint32_t entries) = 0;
   virtual Result<std::unique_ptr<QueuePair>> create_queue_pair(const QueuePairOptions& options) = 0;
-  // Returns a descriptor that is readable when next_event() has work to do, even if that work
-  // yields no event.
+  // Returns a descriptor that is readable when next_event() has work to do. If the work yields no
+  // event, next_event() returns nullopt.
   virtual int event_fd() const = 0;
   virtual std::optional<FabricEvent> next_event() = 0;
 };

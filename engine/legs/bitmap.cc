@@ -5,7 +5,7 @@
 //
 //   S ── WRITE (envelope, payload, checksum) ──▶ R's window      any number of them
 //   S: flips the slots' bits in its bitmap
-//   S ── SEND (look) ──▶ R                only if R sleeps: once per batch
+//   S ── SEND (read bitmap) ──▶ R         only if R sleeps: once per batch
 //   S ◀══ READ (S's bitmap) ══ R          R takes each message whose slot's bit has flipped
 //   S ══ READ (R's bitmap) ══▶ R          when fewer than recycle_percent of the slots are free; R
 //                                         flips a slot's bit when it has delivered its message
@@ -17,8 +17,8 @@
 // answers with kCredit.
 //
 // Source   HiPower (NPC'19) 3: bitmap0 and bitmap1 of both sides, batched confirmation, recycling
-//          by threshold. Differs: its end flag is the `look` control message; messages have a
-//          checksum; R sleeps when it finds nothing.
+//          by threshold. Differs: its end flag is the control message `read bitmap`; messages have
+//          a checksum; R sleeps when it finds nothing.
 #include <algorithm>
 #include <atomic>
 #include <bit>
@@ -69,7 +69,7 @@ class Bitmap final : public LegHandler {
   bool reads_taken_ = false;  // a READ of R's bitmap is outstanding
   uint64_t read_at_ = 0;      // how many messages had been sent when S last READ R's bitmap
   uint32_t found_none_free_ = 0;
-  // S READs no bitmap while acked() has this value: S has asked R for a report.
+  // The value of acked() when S last asked R for a report. S READs no bitmap until acked() changes.
   uint64_t asked_at_ = UINT64_MAX;
   // The state of the receiver R.
   bool awake_ = false;
@@ -197,7 +197,8 @@ void Bitmap::on_control(const Envelope& control, std::span<const std::byte> body
       return;
     case ControlKind::kAsleep:
       reader_sleeps_ = true;
-      // R can have READ the bitmap before S set the last bits.
+      // R can have READ the bitmap before S set the last bits. So S asks R to READ the bitmap again
+      // if R has not acknowledged all messages.
       has_new_ = sender_.acked() != sender_.sent();
       return;
     default:

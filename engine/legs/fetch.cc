@@ -38,8 +38,9 @@
 namespace hat::engine {
 namespace {
 
-// An entry or a bucket of the sender's table. The value of a bucket is 1 + the index of an entry.
-// The value of an entry is the length of envelope and payload of message `sequence`.
+// An element of the sender's table, which the receiver READs before the message. It is an entry or,
+// only with fetch 2, a bucket. The value of an entry is the length of envelope and payload of
+// message `sequence`. The value of a bucket is 1 + the index of an entry.
 struct Index {
   uint32_t sequence = 0;
   uint32_t value = 0;
@@ -47,7 +48,7 @@ struct Index {
 static_assert(sizeof(Index) == 8);
 
 constexpr uint32_t kGuessBytesMax = 4096;
-constexpr uint32_t kInVainMax = 64;  // the largest factor of FetchOptions::pushes_until_again
+constexpr uint32_t kInVainMax = 64;  // the maximum of switches_in_vain_
 
 class Fetch final : public LegHandler {
  public:
@@ -103,8 +104,8 @@ class Fetch final : public LegHandler {
 // --- The sender S ---
 
 // Posts nothing, because the receiver READs the message by itself. Stores only the message's entry
-// (fetch 1 and 2) and bucket (fetch 2) in the table; fetch 0 has no table. If the receiver wanted
-// pushed replies, SendSide::leg_for() would have chosen another leg.
+// (fetch 1 and 2) and bucket (fetch 2) in the table; fetch 0 has no table. While the receiver
+// READs no replies, SendSide::leg_for() chooses other legs.
 void Fetch::start(Outgoing& message) {
   const uint64_t slots = sender_.shape().slots;
   const uint64_t slot = message.sequence & (slots - 1);
@@ -122,7 +123,7 @@ void Fetch::start(Outgoing& message) {
 
 void Fetch::push(Outgoing& message) {
   message.leg = message.payload.bytes <= kEagerBytesMax ? Leg::kSend : Leg::kReadRndv;
-  // A READ of the slot that comes later finds that the reply is pushed.
+  // The envelope in the slot shows R that S pushes this reply, in case R READs the slot later.
   message.envelope->leg = message.leg;
   lane_.handler(message.leg).start(message);
 }
@@ -131,7 +132,8 @@ void Fetch::push_some() {
   if (sender_.fetch_epoch_there() % 2 == 1) to_push_.clear();  // R READs again: no need to push
   while (!to_push_.empty() && lane_.space() != 0) {
     Outgoing& message = sender_.outgoing(to_push_.front());
-    // The receiver can have READ the message meanwhile, and another message can have the slot now.
+    // Pushes the message only if the receiver still lacks it: the receiver can have READ it
+    // meanwhile, and another message can have its slot now.
     const bool waits = message.sequence == to_push_.front() && message.sequence >= sender_.acked();
     to_push_.pop_front();
     if (waits && message.leg == leg_) push(message);
@@ -141,7 +143,7 @@ void Fetch::push_some() {
 void Fetch::on_control(const Envelope& control, std::span<const std::byte> body) {
   if (control.kind != ControlKind::kPush) return LegHandler::on_control(control, body);
   // kPush names the first message that R lacks. If this message is not in flight, R lacks no
-  // message.
+  // message, and S pushes nothing.
   const auto from = sender_.sent_sequence(control.sequence);
   to_push_.clear();
   if (!from) return;

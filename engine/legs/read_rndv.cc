@@ -30,7 +30,8 @@ class ReadRndv final : public Rendezvous {
       return announced(control, *remote);
     }
     if (control.kind != ControlKind::kDone) return LegHandler::on_control(control, body);
-    // If R has already acknowledged the message, this side has already freed the message's buffer.
+    // If R has acknowledged the message before, kDone has no effect: S has already freed the
+    // message's buffer.
     const auto sequence = sender_.sent_sequence(control.sequence);
     if (!sequence) return;
     if (sender_.outgoing(*sequence).leg != leg_)

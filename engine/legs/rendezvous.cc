@@ -18,8 +18,8 @@ Rendezvous::Rendezvous(RdmaLane& lane, Leg leg) : LegHandler(lane, leg) {
 void Rendezvous::announced(const Envelope& control, const RemoteBuffer& there) {
   const auto sequence = receiver_.coming_sequence(control.sequence, 32);
   const uint32_t bytes = control.frame.payload_bytes;
-  // With a fetch leg, the sender leaves messages in its slots and can later announce all of them at
-  // once.
+  // The most announcements that may be open. With a fetch leg, it is the number of slots: the
+  // sender leaves messages in its slots, and can later announce all of them at once.
   const uint32_t at_once =
       row(receiver_.shape().leg).replies ? receiver_.shape().slots : kRendezvousMax;
   const bool good = sequence && receiver_.receives_by(leg_) && bytes != 0 &&

@@ -18,7 +18,7 @@ class WriteRndv final : public Rendezvous {
   using Rendezvous::Rendezvous;
 
   void start(Outgoing& message) override {
-    message.exposed = false;  // the receiver has not offered a buffer yet
+    message.exposed = false;  // no payload reaches the receiver before it offers a buffer
     lane_.send_control(ControlKind::kAnnounce, leg_, message.sequence, nullptr, &message.frame);
   }
 

@@ -37,7 +37,7 @@ inline constexpr uint16_t kLinkVersionOfIds = 6;
 struct Hello {
   uint16_t version_min = kLinkVersionMin;
   uint16_t version_max = kLinkVersion;
-  // A number of the sender's process: it changes when the sender is restarted.
+  // A random number that the sender's process chose when it started.
   uint64_t generation = 0;
   // The legs (ways to move one message over RDMA) that the sender supports: a bit for each Leg. The
   // value 0 means that the sender has no RDMA lanes.
@@ -50,8 +50,9 @@ struct Hello {
   friend bool operator==(const Hello&, const Hello&) = default;
 };
 
-// Returns true if the link version of the peer includes kBound. The next three functions check for
-// kDetach, kDetached and kAttach, for CallMeta::id, and for nonces.
+// Returns true if the peer's link version includes the frame kBound. The next three functions do so
+// for the frames kDetach, kDetached and kAttach (knows_moves()), for the field CallMeta::id
+// (knows_ids()), and for nonces (knows_nonces()).
 inline bool knows_bound(const Hello& peer) { return peer.version_max >= kLinkVersionOfBound; }
 inline bool knows_moves(const Hello& peer) { return peer.version_max >= kLinkVersionOfMoves; }
 inline bool knows_ids(const Hello& peer) { return peer.version_max >= kLinkVersionOfIds; }

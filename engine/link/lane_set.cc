@@ -37,8 +37,8 @@ LaneSet::LaneSet(Reactor& reactor, RdmaHost& host, Session::Role role, Lane& con
 
 LaneSet::~LaneSet() { end_deferred(); }
 
-// Deletes the members whose deletion was deferred. Must not be called from a callback of a member,
-// because the callback would return to a deleted object.
+// Deletes the lanes (objects of class Member) whose deletion was deferred. Must not be called from
+// a callback of such a lane, because the callback would return to a deleted object.
 void LaneSet::end_deferred() {
   for (const auto& member : std::exchange(deferred_, {})) {
     if (member->lane) domain_->poller(member->wish.lanes).retire(std::move(member->lane));
@@ -141,7 +141,8 @@ void LaneSet::on_lane_frame(const FrameHeader& header, Bytes payload) {
   }
   if (header.kind == FrameKind::kLaneUp && initiates) {
     if (member.state == State::kReady) return take_up(member, payload);
-    // The lane is up already if a message on the lane arrived before the kLaneUp frame over TCP.
+    // kLaneUp has no effect if the lane is up already, because a message on the lane has overtaken
+    // this frame, which travels over TCP.
     if (member.state == State::kUp) return;
   }
   go_down(member, "the peer sent a message about the RDMA lane out of order", true);
@@ -274,7 +275,8 @@ void LaneSet::look_after(Member& member, TimePoint now) {
 
 void LaneSet::Member::on_frame(const FrameHeader& header, Bytes payload) {
   // If the peer has a link version without nonces, its first message on the lane may arrive before
-  // its kLaneUp, which travels over TCP. With nonces, such a message breaks the format.
+  // its kLaneUp, which travels over TCP; the lane is then up from this message on. With nonces,
+  // such a message breaks the format.
   if (state == State::kReady && !set.options_.nonces) set.come_up(*this);
   if (state == State::kDown) return;
   if (state != State::kUp) {

@@ -287,8 +287,8 @@ TEST_F(TwoLaneSets, GiveUpALaneThatShowsAnotherNonce) {
   EXPECT_EQ(acceptor_.heard, Heard());
 }
 
-// Begins the RDMA lane as an attacker would who has found the queue pair, but cannot read the nonce
-// on the link.
+// Tests that the acceptor ends a lane on which the first message is a call and not the nonce. An
+// attacker that has found the queue pair, but cannot read the nonce on the link, could send a call.
 TEST_F(TwoLaneSets, GiveUpALaneThatBeginsWithACall) {
   begin({}, {.version_max = kLinkVersionOfNonces - 1});
   ASSERT_TRUE(come_up());
@@ -298,8 +298,8 @@ TEST_F(TwoLaneSets, GiveUpALaneThatBeginsWithACall) {
   EXPECT_EQ(acceptor_.heard, Heard());
 }
 
-// Only a peer that breaks the format sends on the lane before its kLaneUp: on a lane an acceptor
-// only answers, and never sends first.
+// Tests that the initiator ends a lane on which the acceptor sends before its kLaneUp. A correct
+// acceptor never does so: on a lane it only answers.
 TEST_F(TwoLaneSets, GiveUpALaneThatSpeaksBeforeItsSideOfTheLinkHasSaidThatItIsUp) {
   begin();
   holds_back_up_ = true;

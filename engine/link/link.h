@@ -47,9 +47,8 @@ class Link final : public SessionEvents {
   // Makes the link not reconnect after the current session ends.
   void retire() { retired_ = true; }
 
-  // Connects at once, because a call needs the link: does not wait for the end of the backoff time,
-  // but waits until kBackoffMin has passed since the last attempt. Does nothing if a session
-  // exists.
+  // Connects soon, because a call needs the link: does not wait for the end of the backoff time,
+  // but only until kBackoffMin has passed since the last attempt. Does nothing if a session exists.
   void connect_now();
 
   // Sends the frames of this event-loop iteration, including the hello of a new session.
@@ -112,7 +111,7 @@ class Link final : public SessionEvents {
   uint64_t attempts_ = 0;
   uint64_t sessions_ = 0;
   uint32_t next_stream_ = 1;
-  bool session_was_up_ = false;  // the current session, or else the last session, was up
+  bool session_was_up_ = false;  // the session (or the last one, if none exists) has been up
   bool going_away_ = false;
   bool retired_ = false;
   bool tried_ = false;

@@ -219,8 +219,8 @@ class Run {
       if (wire_->incoming.size() >= before || wire_->incoming.empty()) break;
       before = wire_->incoming.size();
     }
-    // After an error, a time-out or the end of the stream, the session may have stopped early.
-    // Otherwise the received bytes alone determine what the session must have done.
+    // The received bytes alone determine what the session must have done, except after an error, a
+    // time-out or the end of the stream: the session may then have stopped early.
     if (!wire_->end && unbroken()) judge();
   }
 

@@ -243,7 +243,7 @@ TEST_F(LinkTest, IsCongestedWhileThePeerTakesNothingAndThenServesTheStreamsThatW
   EXPECT_FALSE(wire().writing);
 }
 
-// The peer uses TLS on its links, but this node does not.
+// In the next two tests, the peer uses TLS on its links, but this node does not.
 TEST_F(LinkTest, SaysThatThePeerSpeaksTlsWhereItAnswersWithAnAlert) {
   receive(std::string("\x15\x03\x01\x00\x02\x02\x46", 7));
   EXPECT_THAT(log_.lines, IsEmpty());

@@ -56,9 +56,9 @@ class CostFrames {
 struct SessionOptions {
   std::string node;  // this node's name
   std::string peer;  // initiator: the name of the node that it wants to reach; acceptor: empty
-  uint64_t generation = 0;
-  uint32_t legs = 0;     // Hello::legs
-  Seal* seal = nullptr;  // must outlive the session; null: frames are sent in clear text
+  uint64_t generation = 0;  // Hello::generation
+  uint32_t legs = 0;        // Hello::legs
+  Seal* seal = nullptr;     // must outlive the session; null: frames are sent in clear text
   Duration handshake_timeout{};
   Duration keepalive_interval{};
   Duration keepalive_timeout{};

@@ -30,8 +30,8 @@ class TcpLane final : public Lane, private StreamEvents {
   static constexpr size_t kQueuedBytesMax = 16 * 1024 * 1024;
   static constexpr size_t kFirstBytes = 4 * 1024;
   static constexpr size_t kReceiveBytes = 256 * 1024;
-  // The memory for frames that an idle lane keeps, so that an iteration that sends up to
-  // kCongestedBytes allocates nothing.
+  // The largest send buffer that the lane keeps while no frame is queued, so that an iteration that
+  // sends up to kCongestedBytes allocates nothing.
   static constexpr size_t kKeepBytes = 4 * kCongestedBytes;
   static_assert(kReceiveBytes >= 2 * (sizeof(FrameHeader) + kFramePayloadBytesMax));
 

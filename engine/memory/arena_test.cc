@@ -40,7 +40,7 @@ TEST(BuddyDeathTest, ARunIsGivenBackOnce) {
 TEST(Buddy, RunsNeverOverlapAndAllComeBack) {
   constexpr size_t kGranules = 1000;
   Buddy buddy(kGranules);
-  std::map<size_t, size_t> taken;  // from the first granule of a run to the run's length
+  std::map<size_t, size_t> taken;  // by the first granule of a run: the run's length
   std::minstd_rand random(3);
   for (int step = 0; step < 20'000; ++step) {
     if (random() % 2 == 0 || taken.empty()) {

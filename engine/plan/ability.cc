@@ -19,7 +19,7 @@ uint32_t legs_of(ProtocolId id) {
 bool can(const Ability& ability, ProtocolId id) { return (legs_of(id) & ~ability.legs) == 0; }
 
 // Returns `id` if `ability` includes all legs of that protocol. Otherwise returns the first
-// replacement protocol whose legs `ability` includes, or nullopt if there is none.
+// protocol in kInPlace (the replacements) whose legs `ability` includes, or else nullopt.
 std::optional<ProtocolId> in_place_of(ProtocolId id, const Ability& ability) {
   if (can(ability, id)) return id;
   const auto found =

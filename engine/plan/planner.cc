@@ -15,7 +15,8 @@ namespace {
 
 constexpr ProtocolId id(std::string_view name) { return *find_protocol(name); }
 
-// One cell of the planner's table (planner.h shows the table).
+// One cell of the planner's table, which planner.h shows: the protocols for small and for large
+// messages, and the polling.
 struct Choice {
   ProtocolId small;
   ProtocolId large;
@@ -38,7 +39,8 @@ constexpr auto kBusy = Polling::kBusy;
 constexpr auto kEvent = Polling::kEvent;
 constexpr auto kAdaptive = Polling::kAdaptive;
 
-// One row per PerfGoal; the last row is for no goal.
+// The planner's table: one row for each value of the hint perf_goal, and a last row for functions
+// without this hint.
 constexpr std::array kTable = {
     Row{"perf_goal=latency",
         {same("direct_write_imm", kBusy), same("direct_write_imm", kBusy),

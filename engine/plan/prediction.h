@@ -24,8 +24,9 @@ namespace hat::engine {
 // With any other polling, the model assumes that both sides poll, so no wake-up is included.
 double message_ns(const ComponentCosts& costs, Leg leg, uint64_t bytes, Polling polling);
 
-// Returns the nanoseconds that a call takes whose request and reply have `bytes` each. Messages use
-// slots if the legs of the protocol can hold `bytes` in a slot.
+// Returns the nanoseconds that a call takes whose request and reply have `bytes` each. If one SEND
+// cannot hold `bytes`, the protocol's leg for messages that do not fit a slot replaces the leg
+// `send`. For all other legs, the model assumes that a slot can hold `bytes`.
 double call_ns(const ComponentCosts& costs, ProtocolId id, uint64_t bytes, Polling polling);
 
 // Returns the message size in bytes up to which `small`, which uses slots, is worth its copy and

@@ -30,8 +30,9 @@ std::string comparison(const ComponentCosts& costs, uint64_t bytes, ProtocolId o
   return "a call of " + exact_size_text(bytes) + " takes " + by(one) + ", " + by(other);
 }
 
-// Changes a latency plan by predicted times. Eager replaces the plan's protocol if it is faster
-// (kWorth). Event polling replaces busy polling if busy polling saves little (kPollingWorth).
+// Changes a plan for perf_goal=latency by the predicted times of a call. The protocol eager
+// replaces the plan's protocol if it takes at most kWorth of that protocol's time. Event polling
+// replaces busy polling if it adds at most kPollingWorth of the time with busy polling.
 void weigh_latency(Plan& plan, bool polling_is_open, const ComponentCosts& costs) {
   const uint64_t bytes = plan.slot_bytes;
   plan.reason += comparison(costs, bytes, plan.small, kEager, plan.polling);

@@ -65,8 +65,8 @@ LaneOffer offer_of(const RawPeer& side, const QueuePairAddress& address) {
   return {address, all, all, all, all, kMessageBytesMax};
 }
 
-// Makes the peer announce a message of kMessageBytes, WRITE only 16 bytes of the message, and
-// complete the message.
+// Makes the peer announce a message of kMessageBytes, WRITE only 16 bytes of the message, and then
+// signal that the message is complete.
 void announce_and_write_16(LaneSide& lanes, RawPeer& peer) {
   const auto iterate = [&](auto what) {
     for (int i = 0; i < 100 && !what(); ++i) {

@@ -8,7 +8,8 @@
 namespace hat::engine {
 namespace {
 
-// For control messages of other kinds in flight, such as credits.
+// The receives for all control messages in flight that receives_of() does not count separately,
+// such as credits.
 constexpr uint32_t kControlReceives = 8;
 
 // Returns the size of the block that the arena (a buddy allocator) hands out for `bytes` bytes.

@@ -204,8 +204,8 @@ TEST_P(LaneProcesses, WhoseClientIsKilledServesTheNextOne) {
     server.down.clear();
     server.make_lane(server_options(protocol()));
     exchange_offers(socket, server);
-    // In even rounds the client can die before it has sent anything; in odd rounds it dies between
-    // calls.
+    // The client is killed within 4 ms. In odd rounds, this time begins only after the server has
+    // received some of its calls; in even rounds, the client can die before it has sent anything.
     const uint64_t served = server.frame_count + random_() % 40;
     while (moment % 2 == 1 && server.frame_count <= served) server.iterate();
     const auto kill_at = Clock::now() + std::chrono::microseconds(random_() % 4000);

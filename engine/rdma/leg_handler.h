@@ -44,7 +44,7 @@ class LegHandler {
   // Handles the completion of a request that RdmaLane::post_signaled() posted with `cookie`.
   virtual void on_completion([[maybe_unused]] uint64_t cookie) {}
   // Handles the delivery of message `sequence`; called at the receiver. The lane calls this for
-  // every message, whichever leg moved the message, but only in the handler of its shape's leg.
+  // every message, whichever leg moved the message, but only in the handler of LaneShape::leg.
   virtual void on_delivered([[maybe_unused]] uint64_t sequence) {}
   // Polls for messages that arrive without a completion, and retries work that lacked buffers or
   // send entries. Returns true if it found something. The poller calls poll() only if may_poll()

@@ -143,7 +143,8 @@ size_t Poller::poll() {
     if (lane->poll()) ++found;
     touch(lane);
   }
-  // This must come before after_poll(), whose credits permit the other sides to send more messages.
+  // Posts the used receives again before after_poll() is called: after_poll() sends credits, which
+  // permit the other sides of the lanes to send more messages.
   if (to_post_.size() >= kPostBatch) post_receives();
   if (touched_.empty()) return found;
   for (RdmaLane* lane : touched_) lane->after_poll();
@@ -152,7 +153,7 @@ size_t Poller::poll() {
 }
 
 bool Poller::prepare_to_sleep() {
-  if (poll() != 0) return false;  // poll() can post READs, whose completions must wake the thread
+  if (poll() != 0) return false;  // first, as it can post READs, whose completions end the sleep
   bool any = false;
   for (const RdmaLane* lane : lanes_) any |= lane->wants_send_completions();
   completions_->arm(!any);

@@ -7,7 +7,7 @@
 //
 // Bounds   PollerOptions. Each new lane adds the receives that it needs; the receives stay when the
 //          lane ends, and later lanes use them.
-// Thread   one.
+// Thread   one thread, which is also the thread of all lanes of the poller.
 // Errors   create() returns an Error; a lane that fails calls LaneEvents::on_down().
 #pragma once
 

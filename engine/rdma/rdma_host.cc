@@ -73,8 +73,8 @@ void RdmaHost::on_iteration_end() {
 }
 
 bool RdmaHost::may_sleep() {
-  // Do not sleep if a poll found something: it can have caused work for objects whose
-  // on_iteration_end() was called earlier in this iteration.
+  // The worker must not sleep if a poll found something: the poll can have caused work for objects
+  // whose on_iteration_end() was called earlier in this iteration.
   bool sleeps = !found_;
   for (const auto& domain : domains_) sleeps &= domain->prepare_to_sleep();
   return sleeps;

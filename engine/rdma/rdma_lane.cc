@@ -294,8 +294,8 @@ void RdmaLane::after_poll() {
   if (broken()) return report_down();
   if (!pending_controls_.empty()) post_controls();
   if (sender_.has_waiting()) sender_.begin_waiting();
-  // Sends a credit when the number of delivered but unreported messages is half the number of
-  // slots.
+  // Sends a credit when the number of delivered but unreported messages has reached half the number
+  // of slots, or 1 with the option confirm_each.
   const uint64_t report_from = options_.confirm_each ? 1 : options_.in.slots / 2u;
   if (receiver_.unreported() >= report_from && pending_controls_.empty())
     send_control(ControlKind::kCredit, Leg::kSend, 0);

@@ -52,13 +52,14 @@ struct FetchOptions {
   uint32_t first_bytes = 512;  // length of the first READ if the reply's length is not known
   // After this many READs that found no reply, the receiver asks the sender to push the replies.
   uint32_t empty_polls_max = 256;
-  // How many messages must be delivered before the receiver READs again. Doubles each time that the
-  // READs have found no reply, up to 64 times this number.
+  // After the receiver has asked for pushes: how many messages must be delivered before it READs
+  // again. The number doubles each time that the READs have found no reply, up to 64 times this
+  // value.
   uint32_t pushes_until_again = 64;
 };
 
 struct BitmapOptions {
-  // After this many READs that found no message, the receiver stops until the sender sends
+  // After this many READs that found no message, the receiver READs no more until the sender sends
   // kReadBitmap. After this many READs that found no free slot, the sender asks the receiver for a
   // report (kTell).
   uint32_t empty_polls_max = 256;
@@ -113,7 +114,7 @@ class RdmaLane final : public Lane {
   void flush() override;
   Fate fate(uint64_t number) const override { return sender_.fate(number); }
 
-  // Returns true if a slot is free and no frame waits for a slot.
+  // Returns true if the lane is up, a slot is free, and no frame waits for a slot.
   bool takes_more() const { return !broken() && sender_.takes_more(); }
 
   // Asks the other side to acknowledge all messages that it has delivered, so that idle() becomes
@@ -127,8 +128,8 @@ class RdmaLane final : public Lane {
   bool probe();
   bool probe_answered() const { return !probing_; }
   void end(const std::string& reason);
-  // Returns the size of the largest payload for which both sides have memory. To send a larger
-  // payload takes the lane down.
+  // Returns the size of the largest payload for which both sides have memory. If the owner sends a
+  // larger payload, the lane goes down.
   size_t message_bytes_max() const { return message_bytes_max_; }
   // Returns how many calls of this side have not ended yet. The result is at least 1 while an
   // arrived message waits for a message with a lower number.

@@ -118,7 +118,7 @@ bool ReceiveSide::arrive_in_window(uint64_t sequence, Leg leg) {
     put(sequence, {.leg = leg, .frame = envelope.frame, .payload = payload});
     return true;
   }
-  // The usual case: the message is the next one, so it is not kept.
+  // The usual case: the message is the next in order, so it is delivered at once and not kept.
   deliver(envelope.frame, payload, leg);
   deliver_what_waited();
   return true;

@@ -31,8 +31,8 @@ class ReceiveSide {
   // other side READs. A buffer is empty if the leg of the lane's shape does not need it.
   void set_memory(Buffer window, Buffer extra);
   const Buffer& window() const { return window_; }
-  // Counts the reply that `sent` asks for; the lane calls this for each frame before it sends the
-  // frame.
+  // Adds 1 to due() if the frame `sent` completes a request that expects a reply. The lane calls
+  // this for each frame before it sends the frame.
   void expect_replies(const FrameHeader& sent);
   // Accepts a message that has arrived as one SEND. `bytes` is the content of the poller's receive
   // number `receive`, and begins with `envelope`.

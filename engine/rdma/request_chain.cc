@@ -25,7 +25,8 @@ WorkRequest& RequestChain::append(Opcode opcode, const Segment& segment,
   work.remote_address = remote.address;
   work.rkey = remote.rkey;
   ++posted_;
-  // Unsignaled requests hold their send entries until a later signaled request completes.
+  // Unsignaled requests hold their send entries until a later signaled request completes. So at
+  // least one of `send_entries_` / 4 successive requests is signaled.
   work.signaled = false;
   if (signals_every_ || posted_ - last_signaled_ >= send_entries_ / 4) signal(work);
   return work;

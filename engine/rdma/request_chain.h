@@ -53,7 +53,7 @@ class RequestChain {
   bool has_waiters() const { return waiters_ != 0; }
   uint32_t inline_bytes_max() const { return inline_bytes_max_; }
   bool is_inline(uint32_t bytes) const { return bytes <= inline_bytes_max_; }
-  // Makes every request signaled that is appended from now on, until a call with `every` false.
+  // Makes all requests signaled that are appended after a call with true, until a call with false.
   void signal_every(bool every) { signals_every_ = every; }
 
   // Appends a request. The caller must check that the chain is not full and that a send entry is

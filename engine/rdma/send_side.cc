@@ -167,8 +167,9 @@ void SendSide::acknowledge(uint64_t delivered) {
   return_borrowed();
 }
 
-// Returns ranges that the device no longer reads. The range of an on_demand message (rendezvous)
-// must also be acknowledged; before that, its leg handler returns it with free_buffer().
+// Calls on_returned() for the borrowed ranges that the device no longer reads. The range of an
+// on_demand message (rendezvous) is returned here only once the message is acknowledged; its leg
+// handler can return the range earlier, with free_buffer().
 void SendSide::return_borrowed() {
   for (uint64_t each = returned_; borrowed_ != 0 && each != sent_; ++each) {
     Outgoing& message = outgoing(each);

@@ -109,8 +109,8 @@ constexpr size_t bytes_of(const LaneShape& shape) { return size_t{shape.slots} *
 // their offers after their shapes.
 struct LaneOffer {
   QueuePairAddress queue_pair{};
-  RemoteBuffer slots;              // has the messages that the offering side sends; on a lane
-                                   // with a fetch leg the other side READs them there
+  // Has the messages that the offering side sends; with a fetch leg, the other side READs them.
+  RemoteBuffer slots;
   RemoteBuffer window;             // receives the other side's messages
   RemoteBuffer sender_extra;       // for the offering side's messages: an index or a bitmap
   RemoteBuffer receiver_extra;     // for the other side's messages: a bitmap

@@ -42,8 +42,8 @@ bool judge_way(const Examined& examined, const PeerProbe& peer, Findings& findin
 
 void judge_path_mtu(const PeerProbe& peer, const Judged* choice, Findings& findings) {
   if (choice == nullptr || choice->gid == nullptr || peer.path_mtu == 0) return;
-  // The link's path MTU applies to RDMA packets only if the link's TCP connection leaves this host
-  // from the IP address of the RDMA device.
+  // Judges the path MTU of the link's TCP connection only if that connection leaves this host from
+  // the IP address of the RDMA device. Otherwise RDMA packets can take another path.
   if (engine::gid_text(choice->gid->bytes) != "::ffff:" + peer.own_ip &&
       engine::gid_text(choice->gid->bytes) != peer.own_ip) {
     return;

@@ -11,7 +11,8 @@
 namespace hat::doctor {
 namespace {
 
-// More waiting for a processor, or for memory, gives a warning. In percent of the last minute.
+// If some task waited for a processor, or for memory, during more than this percentage of the last
+// minute, doctor warns.
 constexpr double kCpuPressureMax = 20;
 constexpr double kMemoryPressureMax = 5;
 

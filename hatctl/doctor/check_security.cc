@@ -45,7 +45,7 @@ bool judge_rights(const TlsFile& file, const Process& who, Findings& findings) {
 
 bool is_open_to_everybody(const TlsFile& file) {
   Process anybody;
-  anybody.uid = static_cast<uid_t>(-1);  // the number of no user
+  anybody.uid = static_cast<uid_t>(-1);  // a number that no user has
   anybody.gid = static_cast<gid_t>(-1);
   return barrier(file, anybody) == nullptr;
 }
@@ -117,7 +117,7 @@ void judge_certificate(const CertificateFacts& facts, const std::string& path, i
               names + "; valid for " + age_text(static_cast<double>(facts.not_after - unix_now)));
 }
 
-// Judges only the CA certificate that expires last, since the others in the file are older
+// Judges only the CA certificate that expires last: the others in the file are assumed to be older
 // certificates that it replaces.
 void judge_authorities(const std::vector<CertificateFacts>& all, const std::string& path,
                        int64_t unix_now, Findings& findings) {

@@ -103,8 +103,8 @@ void judge_gid(const Examined& examined, const FabricConfig& fabric, Judged& jud
   }
 }
 
-// Applies the report of the daemon's own code to a device that is usable according to the files.
-// The report takes precedence.
+// Applies `report` to a device that is usable according to the files in /sys. The report comes from
+// the daemon's own code, and takes precedence over these files.
 void judge_by_report(const engine::DeviceReport& report, const Host& host, Judged& judged) {
   const RdmaDevice& device = *judged.device;
   if (!report.usable) {

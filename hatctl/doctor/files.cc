@@ -27,7 +27,7 @@ std::vector<std::string> pieces(std::string_view text, std::string_view separato
 
 }  // namespace
 
-// Uses system calls, because a stream throws if a file of /sys can be opened but not read.
+// Uses system calls, because std::ifstream throws if a file of /sys can be opened but not read.
 std::optional<std::string> Files::text(const std::string& file) const {
   const Descriptor fd(open(path(file).c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (fd.get() < 0) return std::nullopt;

@@ -20,8 +20,8 @@ std::string behind_colon(const std::string& text) {
   return colon == std::string::npos ? text : text.substr(colon + 2);
 }
 
-// Parses a GID in the form that the kernel uses here: eight groups of four hexadecimal digits, with
-// no group left out.
+// Parses a GID in the form that the kernel uses in /sys: eight groups of four hexadecimal digits,
+// with no group left out.
 std::optional<engine::GidBytes> parse_gid(const std::string& text) {
   engine::GidBytes bytes{};
   std::string digits = text;

@@ -22,8 +22,8 @@ uint64_t meminfo(const std::vector<std::string>& info, const std::string& name) 
   return 0;
 }
 
-// Returns avg60 of the first line of /proc/pressure/`what`, which is such as
-// "some avg10=0.00 avg60=1.50 avg300=0.40 total=1234".
+// Returns the value of avg60 (percent of the last 60 s) in the first line of /proc/pressure/`what`,
+// for example 1.5 for "some avg10=0.00 avg60=1.50 avg300=0.40 total=1234".
 std::optional<double> pressure(const Files& files, const std::string& what) {
   for (const std::string& word : words(files.text_or("/proc/pressure/" + what, ""))) {
     if (word.starts_with("avg60=")) return parse_number<double>(std::string_view(word).substr(6));

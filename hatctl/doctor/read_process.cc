@@ -17,8 +17,8 @@ std::string field(const std::vector<std::string>& status, std::string_view name)
   return "";
 }
 
-// Returns the second of four ids, which a line of /proc/PID/status has in the order real,
-// effective, saved, filesystem.
+// Returns the effective id: the second of the four ids (real, effective, saved, filesystem) that a
+// line of /proc/PID/status has.
 uint64_t effective(const std::string& ids) {
   const auto all = words(ids);
   return all.size() < 2 ? 0 : parse_number<uint64_t>(std::string_view(all[1])).value_or(0);

@@ -23,10 +23,12 @@ struct CommandOptions {
   uint32_t timeout_s = 30;         // how long to wait for each answer; backup has no timeout
   std::vector<std::string> words;  // arguments that are not options, such as keys and values
 
-  bool raw = false;   // get: prints values without line breaks
-  bool json = false;  // stats
+  bool raw = false;   // command get: print values without line breaks
+  bool json = false;  // command stats: print JSON
 
-  std::string start;  // scan
+  // Options of the command scan: the range of keys, the number of pairs, and whether to print only
+  // the keys.
+  std::string start;
   std::string before;
   uint64_t limit = 0;  // 0: no limit
   bool keys = false;

@@ -120,7 +120,7 @@ struct Progress {
     std::string message;
     int exit_status;
   };
-  std::optional<Failure> failure;  // the first one
+  std::optional<Failure> failure;  // the first failure of any client
 
   void failed(const std::string& what, int exit_status) {
     const std::scoped_lock lock(mutex);

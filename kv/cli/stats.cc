@@ -60,7 +60,7 @@ std::string stats_json(const hatkv::Stats& stats) {
                                 {"readers_in_use", stats.readers_in_use}};
   for (const Figure& figure : kFigures) all[figure.name] = stats.*figure.value;
   all["operations"] = stats.operations;
-  // The server may be another program, so its strings may not be UTF-8.
+  // Replace bytes that are not UTF-8, because any program can answer at the server's address.
   return all.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
 }
 

@@ -29,8 +29,9 @@ class MetricsPage {
     metric.label = std::move(labels);
     (family.type == MetricType::Counter ? metric.counter.value : metric.gauge.value) = value;
   }
-  // `first_bound` is the bound of the first bucket, and `unit` is one unit of the histogram's sum.
-  // Both are in the metric's unit.
+  // Adds a histogram to `family`. `first_bound` is the upper bound of the first bucket; each later
+  // bound is twice the bound before. `unit` is the value of 1 in the snapshot's sum. Both arguments
+  // are in the unit of the metric: 1e-9 is 1 ns in a metric in seconds.
   template <size_t Buckets>
   static void add(MetricFamily& family, Labels labels, const HistogramSnapshot<Buckets>& snapshot,
                   double first_bound, double unit) {
@@ -158,7 +159,7 @@ std::string kv_metrics_page(const MetricsSource& source) {
 
 Result<std::unique_ptr<MetricsServer>> MetricsServer::start(const Address& address,
                                                             MetricsSource source) {
-  evthread_use_pthreads();  // needed, because the destructor stops the loop from another thread
+  evthread_use_pthreads();  // so that the destructor may stop the event loop of another thread
   std::unique_ptr<MetricsServer> server(new MetricsServer(address, std::move(source)));
   server->base_.reset(event_base_new());
   server->http_.reset(evhttp_new(server->base_.get()));
@@ -180,8 +181,8 @@ Result<std::unique_ptr<MetricsServer>> MetricsServer::start(const Address& addre
 
 MetricsServer::~MetricsServer() {
   if (!thread_.joinable()) return;
-  // Stop the event loop by an event, because the event stays queued. A call of loopbreak() here
-  // would have no effect if the thread has not entered the loop yet.
+  // Queue an event that stops the event loop. If the thread has not entered the loop yet, the event
+  // stays queued, but a call of event_base_loopbreak() here would have no effect.
   const timeval now{};
   const auto end = [](evutil_socket_t, short, void* base) {
     event_base_loopbreak(static_cast<event_base*>(base));

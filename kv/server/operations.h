@@ -32,7 +32,8 @@ constexpr std::array<std::string_view, 3> kOutcomeNames = {"ok", "not_found", "r
 
 struct OperationCounters {
   std::array<SharedCounter, kOutcomeNames.size()> outcomes;
-  // Time in the handler, waits for the disk included: 1 µs … 67 s, and +Inf.
+  // The time of each call in the handler, waits for the disk included. The upper bounds of the
+  // histogram's buckets are 1 µs, 2 µs, 4 µs … 67 s, and +Inf.
   LatencyHistogram<SharedCounter, 28> durations;
 
   void ended(Outcome outcome) { outcomes[static_cast<size_t>(outcome)].add(); }

@@ -21,8 +21,8 @@ struct ServeOptions {
   std::string data;             // the store's folder
   Durability durability = Durability::kSync;
   std::string manifest;                    // empty: the manifest installed with the program, if any
-  std::optional<uint32_t> readers;         // takes precedence over the hints
-  std::optional<uint32_t> commit_wait_us;  // for every write; takes precedence over the hints
+  std::optional<uint32_t> readers;         // number of read transactions; overrides the hints
+  std::optional<uint32_t> commit_wait_us;  // patience of every write; overrides the hints
   uint64_t map_bytes = 1ull << 30;         // the initial size of the store's map
   uint64_t max_bytes = 1ull << 40;         // the maximum size of the map
   std::string backups;                     // folder for backups; empty: backups are refused

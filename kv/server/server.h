@@ -17,8 +17,9 @@ namespace hat {
 
 // Returns a server for the address `listen`, of the kind in `options`. The server does not listen
 // yet. Its serve() returns after stop(). When the server listens, its thread calls `on_listening`
-// once, with the bound address. `connections` is the number of open connections. A server for rings
-// (shm:) always has a thread per connection. serve() and stop() can throw libthrift's exceptions.
+// once, with the bound address. The server increments `connections` when a connection opens, and
+// decrements it when the connection closes. A server for rings (shm:) always has a thread per
+// connection. serve() and stop() can throw libthrift's exceptions.
 Result<std::shared_ptr<apache::thrift::server::TServer>> make_server(
     const ServeOptions& options, const Address& listen,
     std::shared_ptr<apache::thrift::TProcessor> processor, std::atomic<int64_t>& connections,

@@ -102,8 +102,8 @@ Result<uint64_t> sync_file(const std::string& path) {
   return static_cast<uint64_t>(lseek(opened.get(), 0, SEEK_END));
 }
 
-// Returns true if the address space has space for a map of `bytes` bytes. grow() must know this in
-// advance, because LMDB unmaps the old map before it maps the new one.
+// Returns true if the address space has space for a second map, of `bytes` bytes. grow() checks
+// this first, because LMDB unmaps the old map before it maps the new one, which could then fail.
 bool has_room_for_map(uint64_t bytes) {
   void* space = mmap(nullptr, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (space == MAP_FAILED) return false;
@@ -246,7 +246,8 @@ Result<void> Environment::write(const Changes& change) {
     }
     return lmdb_failed("cannot write", code);
   }
-  // A transaction without changes has written nothing, so that it proves nothing about the disk.
+  // Count the data as safe on disk only after a commit with changes. A transaction without changes
+  // writes nothing, so its success proves nothing about the disk.
   if (durability_.waits_for_disk && last_commit() != before) on_disk_ = OnDisk::kSure;
   commits_.fetch_add(1, std::memory_order_relaxed);
   if (durability_.waits_for_disk) syncs_.fetch_add(1, std::memory_order_relaxed);
@@ -285,7 +286,8 @@ int Environment::try_to_sync() {
   const int code = mdb_env_sync(handle_.get(), 1);
   if (code == 0) return code;
   sync_failures_.fetch_add(1, std::memory_order_relaxed);
-  // At `sync`, each commit has already synced all of its pages, so the failure loses nothing.
+  // At the durability level `sync`, each commit has already synced all of its pages, so a failed
+  // sync of the whole store loses nothing.
   if (options_.durability != Durability::kSync) on_disk_ = OnDisk::kDoubted;
   return code;
 }

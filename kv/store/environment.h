@@ -93,7 +93,8 @@ class Environment {
   using Handle = Owned<MDB_env, mdb_env_close>;
 
   // Whether the disk has all commits before the last sync. After a failed sync, a later sync that
-  // succeeds is not a proof, because Linux marks pages that it could not write as clean.
+  // succeeds does not prove this, because Linux marks pages that it could not write as clean, and
+  // does not write them again.
   enum class OnDisk : uint8_t {
     kUnknown,  // no commit yet: a sync can have failed in an earlier process
     kSure,     // no sync has failed since a commit that waited for all of its pages

@@ -39,7 +39,7 @@ constexpr size_t kPageBytes = 4096;
 constexpr int kWrites = 120;
 constexpr int kCrashes = 150;
 constexpr int kCrashesAfterAFailure = 40;
-constexpr size_t kSoon = 30;  // number of events in about five commits
+constexpr size_t kSoon = 30;  // most events from a failed sync to a crash: about five commits
 
 struct Event {
   enum class Kind { kWrite, kSync, kFailedSync, kAcknowledged } kind;
@@ -425,8 +425,8 @@ TEST_F(FailingDisk, ABackupThatFailsLeavesNothing) {
   EXPECT_TRUE((*opened)->backup(folder_ + "/backups/one"));
 }
 
-// Lets each folder sync of open() fail in turn: those of the store's folder, and of the folders
-// above it.
+// Opens a new store once for each folder sync that open() makes (of the store's folder, and of the
+// folders above it), and lets another one of these syncs fail each time.
 TEST_F(FailingDisk, AFolderThatCannotBeSyncedOnceIsToldAndSyncedByTheNextOpen) {
   const std::string folder = folder_ + "/a/b/data";
   const auto begin_anew = [&] { std::filesystem::remove_all(folder_ + "/a"); };

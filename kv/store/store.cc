@@ -62,7 +62,7 @@ Result<std::optional<std::string>> look_up(MDB_txn* transaction, MDB_dbi table,
 
 // Makes the changes of one write in a transaction. Returns 0, or LMDB's error code.
 int make_changes(MDB_txn* transaction, MDB_dbi table, Write& write) {
-  write.removed = 0;  // not 0 if the map has grown, and the write runs again in a new transaction
+  write.removed = 0;  // reset, because a write runs again, after an attempt that found the map full
   for (const Change& change : write.changes) {
     MDB_val key = as_mdb(change.key);
     if (change.kind == Change::Kind::kRemove) {

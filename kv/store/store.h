@@ -43,14 +43,16 @@ class Store {
     std::string_view prefix;
   };
 
-  // Pairs of one moment, in the order of their keys.
+  // Pairs of the store as they were at one moment, in the order of their keys.
   struct Page {
     std::vector<std::pair<std::string, std::string>> pairs;
     // The value of Range::start with which a scan continues; empty if the range has no more pairs.
     std::string resume;
   };
 
-  static constexpr size_t kBuckets = 28;  // up to 2^26 writes, or 67 s, and the rest
+  // Number of buckets of a histogram. Their upper bounds are 1, 2, 4 … 2^26 (in writes, or in µs,
+  // up to 67 s). The last bucket counts all larger values.
+  static constexpr size_t kBuckets = 28;
   struct Statistics {
     EnvironmentUsage usage;
     HistogramSnapshot<kBuckets> writes_per_commit;

@@ -17,8 +17,8 @@
 namespace hat::ycsb {
 
 struct Measured {
-  TimeHistogram latencies;  // the times of the operations that count (bench/account.h)
-  uint64_t failed = 0;
+  TimeHistogram latencies;  // times of the successful operations that bench/account.h counts
+  uint64_t failed = 0;      // operations that failed after the warm-up
 };
 
 struct Results {

@@ -8,7 +8,7 @@ namespace hat::ycsb {
 namespace {
 
 // For the distribution zipfian, YCSB draws a rank from this fixed number of items, and hashes the
-// rank to a record. So the skew does not depend on the number of records. YCSB has the constants.
+// rank to a record. So the skew does not depend on the number of records. YCSB has both constants.
 constexpr int64_t kScrambledItems = 10'000'000'000;
 constexpr double kScrambledZetan = 26.46902820178302;
 
@@ -18,8 +18,8 @@ Zipfian zipfian_of(const Workload& workload) {
       return Zipfian(1);
     case Distribution::kZipfian:
       return Zipfian(kScrambledItems + 1, kScrambledZetan);
-    // As in YCSB, the number of ranks is one less than the number of records, so that the oldest
-    // record is never chosen.
+    // As in YCSB, there is one rank less than there are records. So the oldest record is never
+    // chosen.
     case Distribution::kLatest:
       return Zipfian(static_cast<int64_t>(workload.records) - 1);
   }
@@ -98,7 +98,8 @@ Operation OperationChooser::next(Random& random) const {
     unit -= shares_[i];
     last = i;
   }
-  // Rounding can make the sum of the shares less than 1.
+  // If `unit` is above the sum of the shares, choose the last operation: rounding can make the sum
+  // less than 1.
   return static_cast<Operation>(last);
 }
 

@@ -9,8 +9,9 @@
 namespace hat::ycsb {
 
 // Returns the results as lines of YCSB's format, such as `[READ], 95thPercentileLatency(us), 123`.
-// An operation has lines only if it was made. The [CLIENT] lines have the fewest and the most
-// operations of a client.
+// An operation has lines only if it was made. The [CLIENT] lines have the number of operations of
+// the client that made the fewest, the number of the client that made the most, and the number of
+// operations that were in flight at the end.
 std::string as_text(const Results& results);
 
 // Returns one object with seconds, calls_per_s, operations, failed and the fields of

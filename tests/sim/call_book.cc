@@ -167,7 +167,8 @@ void CallBook::on_answer(SimCall* expected, const Message& message, std::string_
 }
 
 void CallBook::check_time(const SimCall& call) {
-  // Time for network latencies and event-loop iterations.
+  // An answer may come this much after the time-out, because of network latencies and event-loop
+  // iterations.
   constexpr Duration kMargin = std::chrono::milliseconds(5);
   const Duration took = network_.now() - call.sent_at;
   if (!prompt_ || !call.prompt || !call.timeout || took <= *call.timeout + kMargin) return;

@@ -27,8 +27,8 @@ enum class Behaviour : uint8_t {
   kReply,
   kDeclaredException,
   kAppException,
-  kSilent,     // never answers, and reads no further on this connection
-  kHangUp,     // closes the connection instead
+  kSilent,     // never answers, and reads no later call of this connection
+  kHangUp,     // closes the connection without a reply
   kHalfReply,  // closes the connection in the middle of the reply
 };
 
@@ -59,7 +59,7 @@ struct SimCall {
   bool answered = false;
   bool abandoned = false;        // the client closed the connection, or the connection ended
   bool unseen_promised = false;  // an exception promised that no server sees the request
-  bool must_arrive = false;      // a oneway call, sent in full before an orderly close
+  bool must_arrive = false;      // a server must see this oneway call, if no fault is injected
   std::string failure;           // the token of the daemon's exception; empty: no exception
 };
 
@@ -109,7 +109,7 @@ class CallBook {
 
   SimNetwork& network_;
   std::deque<SimCall> calls_;              // the call with the id n is at index n - 1
-  std::map<uint64_t, uint64_t> mirrored_;  // upstream connection to client connection (0: no call)
+  std::map<uint64_t, uint64_t> mirrored_;  // client connection by upstream connection; 0: no call
   std::set<std::pair<uint64_t, int32_t>> shared_ids_;  // upstream connection and sequence id
   // The highest call id that a server has read, by upstream connection and client connection. In a
   // run in which calls must not fail, the upstream connection counts as 0.

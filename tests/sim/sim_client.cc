@@ -218,7 +218,7 @@ void SimClient::after_answer() {
 // Returns true if the daemon may end the connection now. `reset` says that the connection ended
 // with an error (RST).
 bool SimClient::may_end(bool reset) const {
-  // A fault of the simulation, an endpoint without a listener, or a hostile server.
+  // It may if the simulation disturbs the connection, nothing listens, or the server is hostile.
   if (disturbed_ || !connected_ || plan_.of_liar) return true;
   if (said_end_ && in_.empty() &&
       std::ranges::all_of(outstanding_, [](auto* call) { return is_possible(*call); }))
@@ -280,8 +280,9 @@ void SimClient::leave(bool abort) {
                std::to_string(connection_));
   // A close with unread answers sends an RST, which can destroy requests in flight.
   const bool orderly = !abort && out_.empty() && outstanding_.empty();
-  // A server may answer a oneway call of an unknown function with an exception. If nobody reads
-  // this exception, the close sends an RST to the server, and later oneway calls can be lost.
+  // A server may answer a oneway call of an unknown function with an exception. If the daemon
+  // closes the upstream connection without reading this exception, the server gets an RST, and
+  // later oneway calls can be lost.
   bool answered = false;
   for (SimCall* call : std::exchange(oneways_, {})) {
     call->must_arrive = orderly && !answered;

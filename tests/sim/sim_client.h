@@ -23,14 +23,14 @@ struct ClientPlan {
   size_t calls_out_max = 40;  // the daemon's limit of unanswered calls per connection
   uint64_t request_bytes_max = 1000;
   uint64_t reply_bytes_max = 1000;
-  uint32_t oneway_percent = 10;
-  uint32_t possible_percent = 50;   // oneway calls of unlisted functions with the type of a call
-  uint32_t timed_percent = 30;      // two-way calls that are made to "timed" (it has a time-out)
-  uint32_t bad_server_percent = 0;  // calls that the server leaves without a complete reply
-  uint32_t slow_percent = 0;        // reads after which the client pauses
+  uint32_t oneway_percent = 10;     // of all calls: those that are oneway
+  uint32_t possible_percent = 50;   // of oneway calls of unlisted functions: those of ordinary type
+  uint32_t timed_percent = 30;      // of two-way calls: those of the function "timed" (kTimeout)
+  uint32_t bad_server_percent = 0;  // of two-way calls: those that get no complete reply
+  uint32_t slow_percent = 0;        // of reads: those after which the client pauses
   bool half_closes = false;         // shuts down its sending side before the last answers
   bool of_liar = false;             // the server is hostile
-  uint32_t leaves_percent = 0;      // answers after which the client closes the connection
+  uint32_t leaves_percent = 0;      // of answers: those after which the client closes
 };
 
 // A client application that makes the calls of its plan.

@@ -15,7 +15,7 @@ SimConnection::SimConnection(SimNetwork& network, const Path& path, uint64_t ent
                              SimHost& client, Random random)
     : network_(network), path_(path), entity_(entity), random_(random) {
   ends_[kClient].host = &client;
-  ends_[kServer].closed = true;  // until establish()
+  ends_[kServer].closed = true;  // until establish() opens the server's end
 }
 
 // --- Connecting ---

@@ -36,8 +36,8 @@ class SimDaemon {
   const NodeConfig& node() const { return *node_; }
   const WorkerCounters& counters() const { return *counters_; }
   uint64_t calls_by_rdma() const { return by_rdma_before_ + calls_by_rdma_now(); }
-  // Returns a text that lists the counters that must be 0 in an idle daemon and are not, since the
-  // daemon's last start. Returns an empty text if there are none.
+  // Returns a text that lists the open connections, buffered bytes and calls in flight that the
+  // running daemon counts. An idle daemon has none of these, so the text must be empty.
   std::string not_at_rest() const;
 
  private:

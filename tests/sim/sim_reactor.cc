@@ -122,8 +122,8 @@ void SimHost::iterate() {
     if (timer->due()) ready.emplace_back(What::kTime, id);
   }
   for (const uint64_t id : descriptors_ready()) ready.emplace_back(What::kDescriptor, id);
-  // Skip an iteration without events. The real reactor would not run it, so that the flush at its
-  // end would hide data that the daemon forgot to flush.
+  // Skip an iteration without events, because the real reactor would not run it. The flush at the
+  // end of such an iteration would hide that the daemon forgot to flush some data.
   if (ready.empty() && posted_.empty() && !std::exchange(turn_owed_, false)) {
     in_iteration_ = false;
     return;

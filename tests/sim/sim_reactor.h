@@ -78,7 +78,7 @@ class SimHost final : public Reactor {
   bool turn_owed_ = false;
   TimePoint turn_at_ = TimePoint::max();
   TimePoint frozen_until_{};
-  std::map<uint64_t, SimStream*> streams_;  // by id: pointers would order them by chance
+  std::map<uint64_t, SimStream*> streams_;  // by id, because an order by pointer would be random
   std::map<uint64_t, SimTimer*> timers_;
   std::map<uint64_t, SimWatch*> watches_;
   std::vector<std::function<void()>> posted_;

@@ -206,8 +206,8 @@ void SimServer::Connection::lie(const Request& request, const std::string& reply
       for (uint64_t count = server_.random_.between(3, 6); count != 0; --count) out_ += reply;
       return;
     case 3:
-      // No call has this sequence id. The daemon could not detect a wrong reply that has the id of
-      // another unanswered call.
+      // Answer with a sequence id that no call has. The daemon could not detect a wrong reply that
+      // has the id of another unanswered call.
       out_ += CallBook::reply_bytes(call, request.seqid ^ 0x400000);
       return;
     case 4: {
@@ -251,8 +251,8 @@ void SimServer::start() {
   running_ = true;
   network_.say("server " + to_string(address_) + " starts");
   network_.listen(address_, host_, [this](const ListenerEvents::Accept& accept) {
-    // Ids are never used again, not even after a restart, because the calls of one client need not
-    // keep their order across several connections.
+    // Give each connection a new id, even after a restart of the server. The call book checks the
+    // order of calls by this id, because calls may change their order across several connections.
     const uint64_t id = network_.new_entity();
     if (mirrored_) book_.upstream_is_mirrored(id);
     connections_.push_back(std::make_unique<Connection>(*this, id, accept));

@@ -384,7 +384,7 @@ std::optional<Dialect> detect(std::string_view bytes) {
   };
   if (const auto encoding = encoding_at(0)) return Dialect{"", Framing::kUnframed, *encoding};
   if (const auto encoding = encoding_at(4)) return Dialect{"", Framing::kFramed, *encoding};
-  if (bytes.size() < 10) return std::nullopt;  // messages of the other framings are longer
+  if (bytes.size() < 10) return std::nullopt;  // messages of the dialects below are longer
   for (const Framing framing : {Framing::kHeader, Framing::kFramedHeader}) {
     const size_t magic = length_bytes(framing);
     const size_t protocol = magic + 10;

@@ -10,8 +10,8 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 
 constexpr Duration kFaultsEnd = milliseconds(500);
-// The time after the last fault within which all calls must be answered. In the worst case a call
-// waits for the keep-alive to find a dead link, then for the reconnect, and then for its peer.
+// The time after the last fault within which all calls must be answered. In the worst case, the
+// keep-alive must find a dead link, the daemon must connect again, and the peer must answer.
 constexpr Duration kAllAnswered = seconds(15);
 constexpr Duration kRest = seconds(2);
 
@@ -78,8 +78,8 @@ World::World(uint64_t seed, Canary canary, bool trace)
 }
 
 void World::say_what_may_fail() {
-  // Calls can end each other's upstream connections: a call that exceeds its time-out ends its
-  // upstream connection, and so does an incomplete request.
+  // Adds the failures that calls cause. With upstream_closed fail calls whose upstream connection
+  // has ended because of another call: it exceeded its time-out, or its request was incomplete.
   const auto and_by_calls = [](std::vector<std::string_view> failures) {
     failures.insert(failures.end(), {"deadline_exceeded", "too_large", "upstream_closed"});
     return failures;
@@ -180,8 +180,8 @@ void World::build_servers() {
 }
 
 void World::build_clients() {
-  // True if requests may be too large and calls may exceed their time-outs: not in a run without
-  // faults, or with only drains.
+  // True if requests may be too large and calls may exceed their time-outs. False in a run without
+  // faults and in a run whose only faults are drains.
   const bool calls_fail = !nothing_fails() && scenario_ != Scenario::kDrains;
   for (const char* port : kEndpointPorts) {
     Path path;
@@ -265,7 +265,8 @@ void World::check_buffers() {
   for (const auto& daemon : daemons_) {
     if (!daemon->running()) continue;
     const auto held = static_cast<int64_t>(daemon->counters().buffered_bytes.value());
-    // Each stream may buffer one window in each direction, plus the daemon's own answers.
+    // A daemon may buffer, for each stream, one window in each direction and 64 KiB of its own
+    // answers.
     constexpr int64_t kPerStream = 2 * engine::kStreamWindowBytes + 64 * 1024;
     constexpr int64_t kStreamsMax = 128;
     if (held < 0 || held > kPerStream * kStreamsMax) {
@@ -293,7 +294,8 @@ Verdict World::run() {
   if (!stopped()) network_.run_until(network_.now() + kRest, stop);
   if (!stopped() && scenario_ == Scenario::kHostile) {
     for (const auto& server : servers_) server->close_where_requests_are_cut();
-    // The daemon can wait for kServerEndWait for the answers of calls that may be oneway.
+    // Run until no daemon waits any more: a daemon can wait up to kServerEndWait for the answers of
+    // calls that may be oneway.
     network_.run_until(network_.now() + kRest + ClientConnection::kServerEndWait, stop);
   }
   if (!stopped()) check_oneways();

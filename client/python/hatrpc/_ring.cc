@@ -31,9 +31,9 @@ std::shared_ptr<Socket> opened(PyObject* self) {
   return socket;
 }
 
-// Calls `attempt` with short time-outs until it does not return -EAGAIN or `timeout_ms` has passed,
-// so that the process can handle Ctrl-C in between. `attempt` returns a negative errno value on
-// failure.
+// Calls `attempt` repeatedly while it returns -EAGAIN, until `timeout_ms` has passed, and returns
+// the last result. Each call waits at most kSliceMs, so that Python can handle Ctrl-C between the
+// calls. `attempt` returns a negative errno value on failure.
 template <class Attempt>
 ssize_t wait_with(int timeout_ms, Attempt attempt) {
   constexpr int kSliceMs = 100;

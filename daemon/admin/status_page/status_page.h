@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // daemon/admin/status_page/status_page.h: the page that browsers get from the admin address.
 //
-// The page is one text with its style and its scripts; page.html names the parts. It requests all
-// data that it shows from /status, /functions and /routes.
+// The page is one HTML text, which the build makes from page.html, page.css and the *.js files. Its
+// scripts request all data that the page shows from /status, /functions and /routes.
 //
 // Thread   Any thread may call make_status_page().
 #pragma once

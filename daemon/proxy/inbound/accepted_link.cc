@@ -125,7 +125,7 @@ void AcceptedLink::take(uint32_t lane, const FrameHeader& header, engine::Bytes 
   if (lane == 0) return;
   // The stream has ended in this daemon, but the peer may not know this if the lane that carried
   // the stream's last frame is lost. A new call is therefore answered with a kReset frame. The
-  // peer's RDMA lane counts expected replies, so `replies` of the answer ends the count for a call.
+  // answer's `replies` makes the peer's RDMA lane expect one reply less, as the call gets no reply.
   const bool begins = header.kind == FrameKind::kCall;
   const uint16_t due = header.replies != 0 ? 1 : 0;
   if (!begins && due == 0) return;
@@ -136,8 +136,8 @@ void AcceptedLink::take(uint32_t lane, const FrameHeader& header, engine::Bytes 
     this->lane(lane).frames->send(answer, {});
     return;
   }
-  // Another kReset frame with the reason was sent over TCP when the stream lost its lane. This
-  // frame has the reason too, because it can arrive first.
+  // Another kReset frame with the reason was sent over TCP when the stream lost its lane. The
+  // answer has the reason too, because the answer can arrive before the other kReset frame.
   constexpr std::string_view kDetail =
       "RDMA lane: the stream ended with the lane that it was leaving";
   const engine::FailMeta meta{engine::Failure::kLinkLost, 1};

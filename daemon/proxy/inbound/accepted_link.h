@@ -27,7 +27,7 @@ class AcceptedLink final : private engine::SessionEvents,
   AcceptedLink(Worker& worker, engine::SessionOptions options, const engine::OpenStream& open);
   ~AcceptedLink() override;
 
-  // Returns the counts of what the peer uses of the limits. Returns null before the peer's hello.
+  // Returns how much of the worker's limits the peer uses. Returns null before the peer's hello.
   const std::shared_ptr<PeerShare>& share() const { return share_; }
   // Returns the peer's hello; call it only after the hello has arrived.
   const engine::Hello& peer() const { return session_->peer(); }
@@ -39,7 +39,7 @@ class AcceptedLink final : private engine::SessionEvents,
   void end(const std::string& reason) { session_->end(reason); }
 
   // Returns the RDMA lane with this number, or the TCP lane if `number` is 0 or the RDMA lane is
-  // gone. A frame of a stream whose RDMA lane is gone can go over TCP, because the peer ignores it.
+  // gone. Frames of a stream whose RDMA lane is gone then use TCP; the peer ignores these frames.
   InboundLane lane(uint32_t number) {
     engine::RdmaLane* rdma = number == 0 || !lanes_ ? nullptr : lanes_->lane(number);
     if (rdma == nullptr) return {&session_->lane(), nullptr, 0};
@@ -121,7 +121,7 @@ class AcceptedLink final : private engine::SessionEvents,
   BorrowedRanges borrowed_ranges_;
   std::shared_ptr<PeerShare> share_;
   Departure departure_ = Departure::kNone;
-  bool agreed_to_go_away_ = false;            // the peer opens no more streams here
+  bool agreed_to_go_away_ = false;            // the peer opens no more streams on this link
   std::deque<uint32_t> lost_;                 // numbers of the last streams that lost their lane
   std::unique_ptr<engine::LaneSet> lanes_;    // destroyed before its session
   engine::CostAnswerer* answerer_ = nullptr;  // the node's; may be null

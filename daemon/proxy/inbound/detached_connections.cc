@@ -44,7 +44,8 @@ class Reader {
     rest_ = rest_.subspan(size);
     return value;
   }
-  // Returns the count of a list whose items take at least 8 bytes each.
+  // Reads and returns the number of items of a list. Fails if the remaining bytes cannot have as
+  // many items, which take at least 8 bytes each.
   size_t count() {
     const uint64_t value = number();
     if (value > rest_.size() / sizeof(uint64_t)) return fail_here(), 0;
@@ -162,7 +163,7 @@ void DetachedConnections::send() {
       case Successor::Answer::kLater:
         return;
       case Successor::Answer::kTaken:
-      case Successor::Answer::kNever:  // no stream of this process can claim the connection
+      case Successor::Answer::kNever:  // closed: no stream of this process can claim the connection
         kept_.erase(kept_.begin());
         break;
     }

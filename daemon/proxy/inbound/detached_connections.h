@@ -45,7 +45,7 @@ struct DetachedConnection {
   std::string server;                   // the server's address, as text
   std::string peer;                     // the name of the node whose stream used the connection
   std::vector<std::string> peer_names;  // the names in the peer's certificate; empty without TLS
-  std::vector<uint64_t> oneways;        // hashes of the function names of its oneway calls
+  std::vector<uint64_t> oneways;        // hashes of the names of functions that were called oneway
   bool unchecked = true;                // false: a RequestGuard has checked all its requests
   std::vector<Descriptor> descriptors;  // duplicates of ByteStream::descriptors()
 };
@@ -65,7 +65,7 @@ class DetachedConnections {
   // reached, or if the system returns no random bytes.
   std::optional<engine::ConnectionToken> keep(DetachedConnection connection, TimePoint now);
   // Keeps a connection that the predecessor (the earlier hatrpcd of this node) has kept, under the
-  // same token. Returns false if a limit is reached.
+  // token that the predecessor gave it. Returns false if a limit is reached.
   bool adopt(DetachedConnection connection, TimePoint now);
   // Removes and returns the connection with this token. Returns nothing if the token is unknown, or
   // if another peer than `peer` has used the connection.
@@ -98,7 +98,7 @@ class DetachedConnections {
 
   mutable std::mutex mutex_;
   std::map<engine::ConnectionToken, Kept> kept_;
-  std::shared_ptr<Successor> successor_;  // null: none
+  std::shared_ptr<Successor> successor_;  // null: no successor takes the connections
   std::atomic<bool> more_may_come_ = false;
 };
 

@@ -112,8 +112,8 @@ TEST(DetachedConnections, TravelAsBytes) {
     EXPECT_EQ(decode_detached(std::span(bytes).first(size)).has_value(), size == older) << size;
   }
   EXPECT_TRUE(decode_detached(std::span(bytes).first(older))->unchecked);
-  for (size_t at = sizeof one.token; at < bytes.size(); ++at) {  // also the bytes of lengths and
-                                                                 // counts
+  // Changes one byte at a time after the token, so that lengths and counts become too large, too.
+  for (size_t at = sizeof one.token; at < bytes.size(); ++at) {
     std::vector<std::byte> wrong = bytes;
     wrong[at] = std::byte{0xff};
     (void)decode_detached(wrong);

@@ -116,7 +116,7 @@ TEST_F(InboundStreamDeathTest, MoreThanThePeerTakes) {
 TEST_F(InboundStreamDeathTest, ACreditForBytesThatHaveNotArrived) {
   ASSERT_TRUE(stream_.take(10));
   stream_.grant_ahead(10);
-  stream_.grant(10);  // grants nothing more
+  stream_.grant(10);  // has no effect, because grant_ahead() has granted these bytes
   EXPECT_DEATH(stream_.grant(1), "more was passed on than has arrived");
 }
 
@@ -316,8 +316,8 @@ TEST_F(LanesOfAStream, EndItWhenTheyAreLost) {
   EXPECT_THAT(on_link_, ElementsAre(FrameKind::kReset));
 }
 
-// A kCall frame on another lane grants the credit for the rest of the last reply. The client has
-// ended, so the stream ends with this reply, and the call is not handled.
+// The peer has sent kEnd, and the rest of the last reply waits for credit. A kCall frame on another
+// lane grants this credit: the reply is sent to its end, the stream ends, and the call is dropped.
 TEST_F(LanesOfAStream, HandleNothingMoreOfAStreamThatEndsAsItMoves) {
   open("Pool");
   turns();

@@ -37,7 +37,7 @@ struct PeerShare {
 
 class PeerShares {
  public:
-  using What = uint64_t PeerShare::*;  // one of the three counts
+  using What = uint64_t PeerShare::*;  // PeerShare's member links, streams or buffered_bytes
 
   // Returns the share of the peer with this identity (certificate names, or else the node name).
   // Returns the same object while any shared_ptr to the share exists.

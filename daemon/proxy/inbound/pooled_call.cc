@@ -187,7 +187,9 @@ void PooledCall::on_upstream_bytes(Bytes bytes) {
   if (parked() && can_give_up()) worker_.upstreams().serve_waiting(served_);
 }
 
-// Returns true if too many bytes of the reply wait for a client that reads slowly.
+// Returns true if too many bytes of the reply wait for a slow client: more than
+// limits.shared_reply, or more than a stream's window while limits.max_buffered or the peer's
+// quarter of limits.max_buffered is exceeded.
 bool PooledCall::keeps_too_much() const {
   const bool over_all =
       answer_.size() > engine::kStreamWindowBytes && worker_.over_buffer_limit(share_);

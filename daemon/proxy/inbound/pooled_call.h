@@ -51,8 +51,8 @@ class PooledCallEvents {
   // Reports that the whole request was passed to the connection, so the owner can free the
   // request's bytes. A oneway call ends with this event.
   virtual void on_pooled_request_sent() = 0;
-  // Reports, after a oneway call, that the next call can begin, or that the server has taken the
-  // whole oneway call.
+  // Reports, after a oneway call, that ask() can be called, that the server has taken the whole
+  // oneway call, or that the connection of the oneway call has failed.
   virtual void on_pooled_free() = 0;
   // Reports that more bytes of the reply have arrived, which answer() returns.
   virtual void on_pooled_answer() = 0;

@@ -56,7 +56,8 @@ TEST_F(PooledCallEndsTest, LeaveNobodyAConnectionThatItsServerHasEndedAfterAOnew
   EXPECT_EQ(servers(), 2u);
 }
 
-// A new stream can have the number of a stream that has ended.
+// The client has gone, and the server refuses the connection for its oneway call. The stream must
+// then end, so that a new stream can have its number.
 TEST_F(PooledCallEndsTest, EndTheStreamOfAClientThatHasGoneWhereItsServerRefusesAOnewayCall) {
   oneway(1, 1, "note");
   const auto wire = node_.reactor.wires.back();

@@ -288,8 +288,8 @@ TEST_F(LimitedPooledCallTest, FailsWhereItsCallerLeavesTooMuchOfTheReplyUnread) 
   EXPECT_EQ(node_.counters.buffered_bytes.value(), 0u);
 }
 
-// A request of exactly the limit shares a connection. A larger one gets a connection of its own,
-// which closes afterwards.
+// A request of exactly limits.shared_request bytes uses a shared connection. A larger request gets
+// a connection of its own, which is closed after the reply.
 TEST_F(LimitedPooledCallTest, SharesAConnectionUpToTheLimitOfItsRequest) {
   const auto request = [](uint32_t bytes) {
     return strict_message(
@@ -323,7 +323,8 @@ TEST_F(LimitedPooledCallTest, SharesAConnectionUpToTheLimitOfItsRequest) {
   EXPECT_THAT(ends(), ElementsAre("1.3 ends"));
 }
 
-// A request is held until all of it has arrived. Its bytes must not use up the stream's window.
+// A request is held until all of it has arrived. The daemon must grant credit for the held bytes,
+// because a request that is larger than the stream's window could otherwise never arrive.
 TEST_F(PooledCallTest, TakesARequestThatIsLargerThanTheStreamsWindow) {
   const std::string request =
       strict_message(MessageType::kCall, "get", 7, with_text(3 * engine::kStreamWindowBytes));
@@ -440,7 +441,7 @@ TEST_F(PooledCallTest, FailsWithItsConnectionAndTheNextOneGoesByAnother) {
 TEST_F(PooledCallTest, ThatIsOnewayReachesTheServerThoughItsClientEnds) {
   oneway(1, 1, "note");
   node_.receive(link_, frame_bytes({.kind = FrameKind::kEnd, .stream = 1}));
-  const auto wire = server();  // it connects only now
+  const auto wire = server();  // the connection to the server is made only now
   node_.reactor.end_iteration();
   EXPECT_THAT(requests_in(wire->written), testing::SizeIs(1));
   EXPECT_FALSE(wire->closed) << "it serves others";
@@ -449,7 +450,7 @@ TEST_F(PooledCallTest, ThatIsOnewayReachesTheServerThoughItsClientEnds) {
 }
 
 // A stock server answers a oneway call of an unknown function. The answer can arrive when the
-// connection already carries another call.
+// connection already carries another client's call, and must not be passed to this client.
 TEST_F(PooledCallTest, GetsNotTheAnswerToAnothersOnewayCall) {
   oneway(1, 1, "note");
   oneway(2, 1, "note");

@@ -163,7 +163,8 @@ std::optional<thrift::BodyFault> RequestGuard::fault_of_call(const thrift::Head&
 std::optional<thrift::BodyFault> RequestGuard::fault_under(const Route& route,
                                                            const thrift::Head& head,
                                                            Bytes body) const {
-  // may_call() has counted a denial by a dry run when the kCall frame arrived.
+  // Does not call may_call() for a dry run, because may_call() counts each denial, and has counted
+  // this one when the kCall frame arrived.
   if (route.access && !route.access->dry_run && !may_call(route)) {
     return thrift::BodyFault{RequestFault::kNotAllowed, 0};
   }

@@ -61,7 +61,7 @@ struct ServedCall {
   enum class Match : uint8_t {
     kNameAndId,  // the function's name and the sequence id
     kName,       // the function's name: a peer of an older link version does not send the id
-    kOrder,      // none: of a request with several messages, only the first one's name is known
+    kOrder,      // no field: of several messages in one request, only the first name is known
   };
 
   // The check of the request against the `allow` rules that restrict the peer.
@@ -217,8 +217,8 @@ class ServedCalls {
   // answer a oneway call of an unknown function with an exception.
   Answered answered_by(const thrift::Head& head, const UpstreamConnection& from) const;
 
-  // Makes calls that use the lane with this number use the lane `by`, because the first lane is
-  // gone.
+  // Replaces the lane with this number, which is gone, by the lane `by` in all calls that use the
+  // lane.
   void replace_lane(uint32_t number, const InboundLane& by);
 
  private:

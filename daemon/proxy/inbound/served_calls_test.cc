@@ -34,7 +34,8 @@ class ServedCallsTest : public testing::Test {
   const Bytes request_ = std::as_bytes(std::span(text_));
 };
 
-// Bytes of the server that are sent to the peer do not show that the server has received anything.
+// The reply to a call can begin although the server has received no part of the request, because a
+// server can send bytes at any time.
 TEST(ServedCall, KnowsWhetherTheServerHasReceivedItApartFromWhetherItIsAnswered) {
   ServedCall early;
   EXPECT_TRUE(early.begin_reply());

@@ -25,9 +25,9 @@ class ServerBinding {
     kAny,        // the stream has no connection, or can use any connection to the server
     kAttaching,  // the stream waits for the connection that another stream had before
     kBound,      // the stream must use this connection; a kBound frame was sent to the peer
-    kDetaching,  // as kBound, and the peer has asked to move the connection to another stream
-    kPinned,     // as kBound, but the connection cannot move to another stream
-    kEnded,      // the connection has ended, and a kEnd frame was sent; the stream gets no other
+    kDetaching,  // the peer has asked to move the bound connection to another stream
+    kPinned,     // the stream must use this connection, which cannot move to another stream
+    kEnded,      // the connection has ended, a kEnd frame was sent, and no other connection follows
   };
 
   State state() const { return state_; }
@@ -50,8 +50,8 @@ class ServerBinding {
     change_to(State::kDetaching);
     moves_until_ = until;
   }
-  const engine::ConnectionToken& token() const { return token_; }  // in kAttaching
-  TimePoint moves_until() const { return moves_until_; }           // in kAttaching and kDetaching
+  const engine::ConnectionToken& token() const { return token_; }  // only in kAttaching
+  TimePoint moves_until() const { return moves_until_; }           // only in kAttaching, kDetaching
 
  private:
   void change_to(State next) {

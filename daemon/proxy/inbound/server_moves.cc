@@ -13,9 +13,11 @@ using Bound = ServerBinding::State;
 namespace {
 
 constexpr Duration kTryAgain = std::chrono::milliseconds(5);
-// How long a stream waits until no bytes wait to be written to the server and no reply is arriving.
+// How long, after a kDetach frame, bytes may still wait to be written to the server, or a reply may
+// be arriving. If either is true after this time, the connection stays on its stream.
 constexpr Duration kDetachTime = std::chrono::seconds(1);
-// How long a stream waits for a connection that the predecessor may still send.
+// How long a new stream waits for the connection that its token names and that the predecessor may
+// still send. After this time the stream is reset.
 constexpr Duration kAttachTime = std::chrono::seconds(5);
 
 }  // namespace
@@ -27,8 +29,8 @@ bool ServerStream::can_move() const {
 // --- Away from this stream ---
 
 void ServerStream::on_detach() {
-  if (binding_.is(Bound::kEnded)) return;  // the kEnd frame has not arrived at the peer yet
-  // A peer detaches only a bound stream, between two calls.
+  if (binding_.is(Bound::kEnded)) return;  // the peer sent kDetach before it received the kEnd
+  // Resets a stream that is not bound or has a call: the peer must not detach such a stream.
   if (!binding_.is(Bound::kBound) || is_opaque() || !calls_.empty()) return reset();
   binding_.begin_detach(worker_.reactor().now() + kDetachTime);
   read_if_space();
@@ -42,7 +44,8 @@ void ServerStream::try_detach() {
     return lose_upstream(Failure::kDraining, true,
                          "node " + worker_.node().node + " is shutting down");
   }
-  // The successor is gone, so the peer could not get the connection from another process.
+  // If the successor is gone, the connection stays on this stream, because the peer could not get
+  // the connection from another process.
   if (link_.leaves() && worker_.successor() == nullptr && !leaves_for_good) return pin();
   auto connection = leaves_for_good ? std::nullopt : upstream_->duplicate();
   if (!connection) return late ? pin() : worker_.deadlines().set(attempt_, kTryAgain);
@@ -81,8 +84,8 @@ void ServerStream::try_attach() {
   auto connection =
       worker_.detached().claim(binding_.token(), link_.peer().node, link_.peer_names());
   if (!connection && may_come) return worker_.deadlines().set(attempt_, kTryAgain);
-  // The predecessor can have had another configuration, so its connection can lead to another
-  // service or another server.
+  // A connection to another service or another server is not used. The predecessor can have kept
+  // such a connection, if its configuration was different.
   const bool fits = connection && connection->service == served_.service &&
                     connection->server == to_string(served_.upstream);
   if (!fits) {

@@ -61,7 +61,8 @@ bool ServerStream::on_head(const thrift::Head& head) {
     case What::kNothing:
       break;
   }
-  // The reply answers no known call, so later replies could not be assigned to calls either.
+  // The reply answers no known call. The connection must close, because the daemon could not know
+  // which calls later replies answer.
   worker_.counters().unsolicited_replies.add();
   lose_upstream(Failure::kUpstreamClosed, true,
                 to_string(served_.upstream) +

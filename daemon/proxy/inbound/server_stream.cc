@@ -203,7 +203,8 @@ void ServerStream::on_cancel(uint64_t ordinal) {
     ServedCall& call = calls_[i];
     if (call.ordinal != ordinal) continue;
     call.cancel();
-    // The server has only a part of a request, and would read the next request as the rest of it.
+    // Closes the connection if the server has only a part of the request, because the server would
+    // read the next request as the rest of this request.
     if (!call.is_complete() && call.is_handed_over()) {
       return lose_upstream(Failure::kUpstreamClosed, true, "an earlier request was cut short");
     }
@@ -238,7 +239,8 @@ void ServerStream::on_raw(Bytes bytes) {
                                                  " may not call all functions, and it sent bytes "
                                                  "that cannot be followed as a Thrift call");
   }
-  // The client's side made the stream opaque before the kEnd frame arrived there.
+  // Resets the stream if the server has ended its connection. The client's side has sent this frame
+  // before it received the kEnd frame.
   if (binding_.is(Bound::kEnded) && !upstream_) {
     return reset(Failure::kUpstreamClosed, to_string(served_.upstream) + ": the server has ended");
   }
@@ -323,7 +325,8 @@ bool ServerStream::check_newest(ServedCall& call, Bytes bytes) {
 void ServerStream::refuse_over_limit(Bytes bytes) {
   const std::string detail = link_.over_limit_text();
   stream_.grant(bytes.size());
-  // The server has only a part of the request, and would read the next request as the rest of it.
+  // Resets the stream if the server has a part of the request, because the server would read the
+  // next request as the rest of this request.
   if (calls_.back().is_handed_over()) return end_by_newest(Failure::kOverloaded, detail);
   refuse_newest(Failure::kOverloaded, detail);
 }
@@ -386,7 +389,8 @@ bool ServerStream::pass_held(ServedCall& call) {
   return true;
 }
 
-// Writes the bytes that calls have held until there was a connection.
+// Writes the held bytes of all calls to the server, and then the client's FIN if it has arrived.
+// Stops at a call that must wait for its check. Drops the bytes of calls that the client gave up.
 void ServerStream::pass_all_held() {
   for (size_t i = 0; upstream_ && i < calls_.size(); ++i) {
     ServedCall& call = calls_[i];
@@ -432,7 +436,8 @@ void ServerStream::close_upstream() {
   worker_.upstreams().close(std::move(upstream_));
 }
 
-// Closes the upstream connection, and fails the calls of which a part was written to the server.
+// Closes the upstream connection. Fails the calls of which a part was written to the server; if the
+// stream is bound to the connection, fails all calls.
 void ServerStream::lose_upstream(Failure failure, bool delivered, std::string_view detail) {
   if (stream_.is_closed()) return;  // the destructor closes the connection
   attempt_.end();

@@ -32,7 +32,7 @@ class ServerStreamTest : public testing::Test {
 
   FakeNode node_;
   FakeNode::Wire link_ = node_.connect_link();
-  uint16_t link_version_ = engine::kLinkVersion;  // the peer's
+  uint16_t link_version_ = engine::kLinkVersion;  // the link version of the peer
 };
 
 TEST_F(ServerStreamTest, GrantsTheBytesOfCallsThatTheServerNeverTook) {
@@ -93,7 +93,8 @@ TEST_F(ServerStreamTest, CutsALongReplyWithoutAMessageIntoFrames) {
   EXPECT_EQ(bytes, unit.size());
 }
 
-// A server can answer when it has read a part of a request, and then close the connection.
+// A server can answer when it has read a part of a request, and then close the connection. The
+// daemon must pass this answer on, although the daemon's next write to the server fails.
 TEST_F(ServerStreamTest, PassesOnWhatTheServerSaidBeforeAWriteToItFailed) {
   call(1, "request");
   const auto server = node_.reactor.wires.back();
@@ -128,7 +129,7 @@ class ConnectingServerStream : public ServerStreamTest {
 };
 
 // If a server's backlog is full, the kernel drops the request to connect, and sends it again after
-// 1 s, 3 s and 7 s.
+// 1 s, 3 s and 7 s. The daemon must still wait for the connection after 7 s.
 TEST_F(ConnectingServerStream, WaitsForAServerThroughTheKernelsRetries) {
   call(1, "request");
   const auto server = node_.reactor.wires.back();
@@ -451,7 +452,7 @@ TEST_F(ServersEndTest, IsNoneWhereNoConnectionCameAbout) {
 }
 
 // A peer of an older link version does not know kBound, and does not expect a kEnd when the server
-// ends its connection.
+// ends its connection, so the node must send neither frame to this peer.
 TEST_F(ServersEndTest, IsNotToldToAPeerOfBefore) {
   peer_of(engine::kLinkVersionOfBound - 1);
   call(1, 1, "get");

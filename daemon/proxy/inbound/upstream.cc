@@ -54,7 +54,7 @@ void UpstreamConnection::set_user(UpstreamUser* user) {
 }
 
 void UpstreamConnection::note_oneway(uint64_t name) {
-  constexpr size_t kNamesMax = 32;  // a service has few oneway functions
+  constexpr size_t kNamesMax = 32;  // enough, because a service has few oneway functions
   if (passed_oneway(name)) return;
   if (oneways_.size() == kNamesMax) oneways_.erase(oneways_.begin());
   oneways_.push_back(name);
@@ -67,7 +67,7 @@ int32_t UpstreamConnection::next_id() {
 }
 
 void UpstreamConnection::note_oneway_id(int32_t id) {
-  constexpr size_t kIdsMax = 32;  // only the last ids are kept: a server answers calls in order
+  constexpr size_t kIdsMax = 32;  // the newest ids are enough, because a server answers in order
   if (oneway_ids_.size() == kIdsMax) oneway_ids_.erase(oneway_ids_.begin());
   oneway_ids_.push_back(id);
 }

@@ -39,8 +39,8 @@ class Worker;
 class UpstreamUser {
  public:
   virtual ~UpstreamUser() = default;
-  // Returns the counts of the peer for which the user works. Bytes that the connection holds for
-  // the user are added to them.
+  // Returns the counts of the peer for which the user works. The connection adds the bytes that it
+  // holds for the user to these counts.
   virtual PeerShare& share() const = 0;
   // Returns how many bytes from the server the user takes now.
   virtual size_t read_budget() = 0;
@@ -176,7 +176,7 @@ class UpstreamConnection final : public StreamEvents {
   BufferedWriter out_;
   Input input_ = Input::kPaused;
   Output output_ = Output::kConnecting;
-  int write_error_ = 0;  // in Output::kFailed
+  int write_error_ = 0;  // the errno value of the failed write, if output_ is kFailed
   Unit unit_ = Unit::kPassedOn;
   Carried carried_ = Carried::kChecked;
   bool end_wanted_ = false;  // a FIN must be sent once all bytes are written
@@ -205,15 +205,15 @@ class UpstreamPool {
   // Closes a connection that open(), adopt() or keep() returned.
   void close(std::unique_ptr<UpstreamConnection> connection);
 
-  // Returns a shared connection for one call. If none is free, returns null, and calls
-  // PooledCall::on_turn() with a connection when one is free and the earlier calls have theirs.
+  // Returns a shared connection for one call. If none is free, returns null, and later calls
+  // PooledCall::on_turn() with a connection. The waiting calls get connections in their order.
   std::unique_ptr<UpstreamConnection> acquire(const ServedConfig& served, PooledCall& call);
   // Takes back a shared connection. Keeps the connection for other calls if `reusable` is true (no
   // reply is expected on it) and no bytes wait to be written to the server. Otherwise closes it.
   void take_back(std::unique_ptr<UpstreamConnection> connection, bool reusable);
   // Lets `call`, a oneway call, keep its connection until another call waits for a connection.
   void park(PooledCall& call);
-  // Ends what park() began: `call` keeps its connection although other calls wait.
+  // Undoes park(): from now on `call` keeps its connection even if another call waits for one.
   void unpark(PooledCall& call);
   // Gives free connections to the calls that wait for one.
   void serve_waiting(const ServedConfig& served);

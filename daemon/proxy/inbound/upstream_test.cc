@@ -10,7 +10,8 @@ namespace {
 
 using engine::FrameKind;
 
-// After the server's end, the peer sends more bytes, and grants credit for the server's bytes.
+// The node reads the server's end twice, and the peer grants credit each time. The node must send
+// only one kEnd frame to the peer.
 TEST(UpstreamConnectionTest, ReportsTheServersEndOnce) {
   FakeNode node;
   const auto link = node.connect_link();

@@ -76,11 +76,12 @@ void ClientConnection::on_frame(const FrameHeader& header, Bytes payload) {
 }
 
 void ClientConnection::on_reply(const FrameHeader& header, Bytes payload) {
-  // The peer may have sent the reply before it knew that the stream is opaque.
+  // The peer may have sent the reply before it knew that the stream is opaque. The reply is then
+  // passed on as opaque bytes.
   if (mode_ == Mode::kOpaque) return on_raw(payload);
   if (!stream_.take(payload.size())) return close(true);
   if (calls_.empty() || calls_.front().ordinal != header.call) {
-    return stream_.grant(payload.size());  // the call has ended here already
+    return stream_.grant(payload.size());  // drops the reply to a call that has ended already
   }
   Call& call = calls_.front();
   const auto outcome = static_cast<uint8_t>(header.flags & engine::kOutcomeMask);
@@ -98,7 +99,8 @@ void ClientConnection::on_reply(const FrameHeader& header, Bytes payload) {
   answer_failed_calls();
 }
 
-// Ends a call to which the server will send no reply, because the server has answered a later call.
+// Ends a call to which the server will send no reply: as a oneway call if no manifest lists the
+// function, or else as failed.
 void ClientConnection::on_no_reply(Call& call) {
   note_end(call);
   if (call.reply != Reply::kPossible) {
@@ -144,7 +146,7 @@ void ClientConnection::on_raw(Bytes payload) {
 void ClientConnection::on_far_end() {
   if (mode_ == Mode::kCalls) {
     if (stream_.is_bound()) {
-      stream_.pin();  // calls that were sent before the kEnd arrived are answered on this stream
+      stream_.pin();  // no move, because earlier calls are still answered on this stream
       end_after_answers();
     }
   } else {
@@ -182,7 +184,7 @@ void ClientConnection::lose_stream(Failure failure, const std::string& reason) {
   close_if_done();
   if (over()) return;
   if (current_ != nullptr &&
-      !waits_for_link()) {  // no part of it was sent, so it may use another stream
+      !waits_for_link()) {  // no part of the current call was sent: it can use another stream
     if (!find_way(*current_)) return;
   }
   resume();
@@ -236,7 +238,8 @@ void ClientConnection::write_exceptions(const Call& call) {
     write(reply.bytes(), From::kSelf);
   };
   answer(call.head);
-  // If an answer cannot be written, the connection ends and `call` is gone.
+  // If an answer cannot be written, the connection ends and `call` is deleted. So over() is tested
+  // before `call` is used.
   for (size_t i = 0; !over() && i < call.more_heads.size(); ++i) answer(call.more_heads[i]);
 }
 

@@ -211,7 +211,7 @@ void ClientConnection::become_opaque() {
   worker_.counters().opaque_streams.add();
   mode_ = Mode::kOpaque;
   if (!waits_for_link())
-    end();  // no deadline: an opaque connection ends when the client or the server ends it
+    end();  // unsets the deadline: only the client or the server ends an opaque connection
   leave_current();
   calls_.forget_all();
 }
@@ -368,8 +368,8 @@ void ClientConnection::on_call_deadline(Call& call) {
     return end_without_answers();
   }
   if (call.sent) stream_.send_control(FrameKind::kCancel, call.ordinal);
-  // The wait for a link ends with this call, unless a peer keeps a connection to the server: the
-  // next stream must then still reach this peer.
+  // If `call` waits for a link, this wait ends with `call`. But if a peer keeps a connection to the
+  // server, the wait continues, because the next stream must reach this peer.
   if (&call == current_ && waits_for_link() &&
       stream_.server() != OutboundStream::Server::kDetached) {
     stop_waiting();

@@ -2,7 +2,7 @@
 // daemon/proxy/outbound/client_connection.h: the connection of one client to a local endpoint.
 //
 // A ClientConnection reads the client's requests and sends them as calls on a stream to a peer
-// daemon. It writes the replies to the client in the order of the calls.
+// daemon. It writes the replies to the client in the order of the calls. It has one of two modes:
 //
 //   kCalls    the daemon follows the messages; every two-way call gets exactly one answer
 //   kOpaque   the daemon carries the bytes unread in both directions, and passes on each FIN
@@ -64,7 +64,7 @@ class ClientConnection final : public StreamEvents,
   void on_link_news();
   // Handles the deadline of `call`.
   void on_call_deadline(Call& call);
-  // How long the connection waits for calls that may be oneway after the client's FIN.
+  // How long, after the client's FIN, the connection waits for replies to calls that may be oneway.
   static constexpr Duration kServerEndWait = std::chrono::minutes(1);
   // How long a call that wants another lane waits for the answers to the calls before it.
   static constexpr Duration kLaneWait = std::chrono::milliseconds(100);
@@ -221,7 +221,7 @@ class ClientConnection final : public StreamEvents,
   bool stays_ = false;   // the successor does not take the connection
   bool taking_ = false;  // take() is running and must not be called again
   Wait wait_ = Wait::kNone;
-  uint64_t ticket_ = 0;  // for stop_waiting()
+  uint64_t ticket_ = 0;  // from Worker::start_waiting(), while the connection waits for a link
   TimePoint waiting_since_{};
   LaneWait lane_wait_{*this};
 

@@ -62,7 +62,7 @@ TEST_F(ClientConnectionTest, CarriesTheReplyOfATwoWayFunctionThatTheClientCallsA
 }
 
 // A client with Nagle's algorithm sends the rest of a call only after the first part was
-// acknowledged.
+// acknowledged, so the daemon acknowledges a part of a call at once.
 TEST_F(ClientConnectionTest, AcknowledgesAPartOfACallAtOnce) {
   node_.receive(client_, kGet.substr(0, 4));
   EXPECT_EQ(client_->acknowledged, 1);
@@ -165,8 +165,8 @@ TEST_F(ClientConnectionTest, EndsWhereThePeerSendsFarBeyondItsCredit) {
   EXPECT_EQ(node_.counters.buffered_bytes.value(), 0u);
 }
 
-// The daemon holds back all bytes of a Thrift frame without a message. When the last byte arrives,
-// these bytes can be more than one frame on the link can carry.
+// The daemon holds back all bytes of a Thrift frame without a message until its last byte arrives.
+// It must then cut these bytes into several frames, if one frame on the link cannot carry them.
 TEST_F(ClientConnectionTest, CutsALongUnitWithoutAMessageIntoFrames) {
   const std::string unit = theader_without_message(100'000 + 14);
   peer_->written.clear();
@@ -300,7 +300,8 @@ TEST_F(ClientConnectionTest, GivesNoAnswerToACallThatWasNeverSent) {
   EXPECT_THAT(client_->written, HasSubstr("limits.max_message"));
 }
 
-// The call waited for a link. The link that came up was congested, and then broke.
+// The call waits for a link. The link that comes up is congested, and breaks before any part of the
+// call is sent, so the call must use the next link.
 TEST_F(ClientConnectionTest, SendsACallByTheNextLinkWhereItsFirstBrokeBeforeItWasSent) {
   peer_->end = true;
   FakeNode::read(peer_);
@@ -434,7 +435,7 @@ TEST_F(HandOverTest, WaitsForASlowReader) {
 TEST_F(HandOverTest, AsksWhetherAOnewayCallHasComeFirst) {
   std::string note = kGet;
   note[7] = 4;                 // oneway
-  note.replace(12, 3, "say");  // no manifest lists it
+  note.replace(12, 3, "say");  // a function that no manifest lists
   node_.receive(client_, note);
   begin();
   EXPECT_FALSE(client_->closed);

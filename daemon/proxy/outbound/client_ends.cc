@@ -18,8 +18,8 @@ void ClientConnection::advance_to(Life next) {
 
 // --- The client's FIN ---
 
-// Handles the client's FIN once all input before the FIN was handled. If something delays this,
-// resume() calls the function again later.
+// Handles the client's FIN. If earlier input still waits to be handled, or the connection to the
+// server is moving, only stops reading from the client; resume() later calls this function again.
 void ClientConnection::on_end_of_input() {
   if (input_ == Input::kOpen) input_ = Input::kEnded;
   want_read(false);
@@ -49,11 +49,12 @@ void ClientConnection::pass_end() {
   if (mode_ == Mode::kCalls) worker_.deadlines().set(*this, kServerEndWait);
 }
 
-// Ends the connection if all unanswered calls may be oneway, because such a call may never get a
-// reply. Otherwise waits for another kServerEndWait, because each other call gets a reply or fails.
+// Ends the connection if all unanswered calls, or all calls before a failed call, may be oneway,
+// because such calls may never get a reply. Otherwise waits for another kServerEndWait, because the
+// oldest call that cannot be oneway gets a reply or fails.
 void ClientConnection::on_server_end_wait() {
   const bool nothing_is_sure = calls_.may_all_be_oneway(calls_.size()) || calls_.holds_up_failure();
-  // No part of a request was sent while the request waits for a lane, so this connection can end.
+  // A request that waits for a lane counts as not begun, because no part of it was sent.
   const bool between_calls = current_ == nullptr || waits_for_lane();
   if (between_calls && nothing_is_sure) return end_without_answers();
   worker_.deadlines().set(*this, kServerEndWait);

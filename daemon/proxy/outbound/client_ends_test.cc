@@ -184,7 +184,7 @@ TEST_F(PossibleCallTest, ClosesTheConnectionAfterTheAnswerWhereItFailed) {
 TEST_F(PossibleCallTest, HoldsUpAFailureBehindItOnlySoLong) {
   call("say");
   call("get");
-  node_.reactor.advance(std::chrono::milliseconds(1500));  // the time-out of `get`
+  node_.reactor.advance(std::chrono::milliseconds(1500));  // more than the time-out of `get`
   EXPECT_FALSE(client_->shut) << "the server may yet reply to say";
   node_.reactor.advance(ClientConnection::kServerEndWait);
   EXPECT_EQ(client_->written, "") << "a reply to say may be the next that the caller reads";
@@ -221,8 +221,8 @@ TEST_F(PossibleCallTest, LetsAFailureBehindItWaitForItsReplyThatHasBegun) {
   EXPECT_THAT(client_->written, HasSubstr("upstream_closed"));
 }
 
-// After the failed call is answered, the connection reads no more bytes from the client, so it does
-// not notice the client's FIN.
+// After it has answered the failed call, the daemon reads no more from the client, so it does not
+// notice the client's FIN. It must end the connection when kServerEndWait has passed.
 TEST_F(PossibleCallTest, IsWaitedForOnlySoLongAfterTheFailureOfOneBefore) {
   call("say");
   call("say");
@@ -326,7 +326,7 @@ TEST(PossibleCalls, AreWaitedForOnlySoLongAlsoWhereACallBehindThemHasNotBeenSent
   node.receive(node.reactor.wires.back(), hello_bytes("host-b", ""));
   node.receive(client, message("ask"));
   EXPECT_THAT(peer->written, Not(HasSubstr(message("ask"))));
-  node.reactor.advance(std::chrono::seconds(2));  // the time-out of `get`
+  node.reactor.advance(std::chrono::seconds(2));  // more than the time-out of `get`
   EXPECT_FALSE(client->shut);
   node.reactor.advance(ClientConnection::kServerEndWait);
   EXPECT_TRUE(client->shut);
@@ -397,7 +397,7 @@ TEST_F(BoundTest, EndWithTheirLinkAlsoWhereTheyAreIdle) {
 
 TEST_F(BoundTest, AreNotAllThatThereAre) {
   call("get");
-  answer(1, "its reply");  // the server's connection is shared, or the peer is older
+  answer(1, "its reply");  // the peer sends no kBound, so the stream is not bound
   link_breaks();
   EXPECT_FALSE(client_->shut) << "another stream does as well";
 }

@@ -20,12 +20,12 @@ bool ClientConnection::may_detach() const {
   return life_ == Life::kOpen && mode_ == Mode::kCalls && input_ == Input::kOpen;
 }
 
-// Must be called whenever a move can have become due: a call or another move has ended, or a
-// takeover of the peer or of this daemon begins.
+// Begins to move the connection to the server if a move is due. Must be called whenever a move can
+// have become due: a call or another move has ended, or a takeover of either daemon begins.
 void ClientConnection::detach_if_due() {
   if (!may_detach() || !stream_.opened()) return;
   // If this daemon is replaced, a client moves only after it has read all answers. The peer keeps a
-  // detached connection to the server only for a limited time, and a slow client could exceed it.
+  // detached connection to the server only for a limited time, and a slow client could take longer.
   if (!stream_.link_leaves() && (!leaves() || !out_.empty())) return;
   // True if one call, of which nothing was sent, waits for this move to another link.
   const bool begins = waits_for_lane() && stream_.link_leaves();
@@ -94,7 +94,8 @@ bool ClientConnection::hand_over(Successor& successor) {
     return true;
   }
   const auto descriptors = client_->descriptors();
-  // The ring cannot move now: its handshake is not complete, or an RDMA lane has borrowed a range.
+  // The client's ring cannot move in this iteration: its handshake is not complete, or an RDMA lane
+  // has borrowed a range of it. A later iteration tries again.
   if (descriptors.empty()) return true;
   detach_if_due();
   // Waits for the answer to the kDetach frame, or until the peer has taken the last oneway call.
@@ -130,7 +131,7 @@ void ClientConnection::on_successor_gone() {
 
 void ClientConnection::continue_from(Bytes read, const KeptServer* server) {
   if (server != nullptr) {
-    if (!worker_.has_peer(server->peer)) {  // this process's configuration does not have the peer
+    if (!worker_.has_peer(server->peer)) {  // only the predecessor's configuration has the peer
       end_after_answers();
       return close_if_done();
     }

@@ -45,7 +45,7 @@ class OutboundStream {
     kAny,        // no stream exists, or calls of this client can use any connection to the server
     kBound,      // only this client uses the connection to the server, which can move
     kDetaching,  // a kDetach frame was sent; no call begins before the answer
-    kDetached,   // no stream exists; the peer keeps the connection to the server, see kept()
+    kDetached,   // no stream exists; the peer keeps the connection to the server under a token
     kPinned,     // the connection to the server cannot move, so the stream stays on its link
   };
 
@@ -123,21 +123,21 @@ class OutboundStream {
   Server server() const { return server_; }
   bool is_bound() const { return server_ != Server::kAny; }
   bool moves() const { return server_ == Server::kDetaching || server_ == Server::kDetached; }
-  const KeptServer& kept() const { return kept_; }  // in kDetached
+  const KeptServer& kept() const { return kept_; }  // valid in the state kDetached
   // Returns the names of the peers to which the next stream can lead.
   std::span<const std::string> peers() const;
   // Handles a kBound frame: from now on only this client uses the connection to the server. Does
   // nothing if no frame of the stream was sent.
   void on_bound();
   // Begins to move the connection to the server to another stream: sends a kDetach frame. Does
-  // nothing if too many moves are running. Pins the connection to the server (see pin()) if the
-  // peer's link version has no moves.
+  // nothing if too many moves are running. If the peer's link version has no moves, calls pin()
+  // instead.
   void detach();
   // Handles the peer's answer to the kDetach frame, which has ended the stream. `token` names the
   // connection to the server that the peer keeps. Returns false if `token` is malformed.
   bool on_detached(Bytes token);
-  // Continues with the connection to the server that a peer keeps since the predecessor, the
-  // earlier hatrpcd of this node, detached it.
+  // Continues with the connection to the server that `kept` names. The predecessor, the earlier
+  // hatrpcd of this node, has detached this connection, and a peer keeps it.
   void continue_with(const KeptServer& kept);
   // Records that the connection to the server cannot move.
   void pin() { change_to(Server::kPinned); }
@@ -162,7 +162,7 @@ class OutboundStream {
   uint32_t id_ = 0;           // 0: no stream
   uint32_t lane_number_ = 0;  // 0: the link's TCP connection
   engine::Lane* lane_ = nullptr;
-  engine::RdmaLane* rdma_ = nullptr;  // lane_, if that is an RDMA lane
+  engine::RdmaLane* rdma_ = nullptr;  // equal to lane_ if lane_ is an RDMA lane, or else null
   bool opened_ = false;
   StreamDelivery delivery_;
   uint64_t next_ordinal_ = 1;

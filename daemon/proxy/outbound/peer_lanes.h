@@ -30,7 +30,8 @@ namespace hat {
 
 // The state of a lane, for hatctl.
 struct LaneStatus {
-  // One protocol ("direct_write_imm"), or those of requests and replies ("direct_write_imm / rfp").
+  // The protocol's name ("direct_write_imm"). If requests and replies use different protocols, the
+  // two names ("direct_write_imm / rfp").
   std::string protocol;
   bool latency = false;  // true: the lane's class is latency; false: throughput
   std::string state;     // "up", or the reason (name of a Fallback) why calls use TCP
@@ -72,8 +73,8 @@ class PeerLanes final : private engine::LaneSetEvents {
   // Returns the lane for a call that wants a lane of kind `key`, from a client of this endpoint.
   // Begins to open the lane if the lane does not exist and no pause after a failure is running.
   Choice choose(const LaneKey& key, size_t endpoint);
-  // Returns the lane with this number, which must be one that choose() returned and that was not
-  // lost since.
+  // Returns the lane with this number. choose() must have returned the number, and the lane must
+  // still exist: on_lane_lost() was not called for it.
   engine::Lane& lane(uint32_t number) { return rdma(number); }
   engine::RdmaLane& rdma(uint32_t number) { return *set_.lane(number); }
   // Returns the lanes' fabric.
@@ -99,7 +100,8 @@ class PeerLanes final : private engine::LaneSetEvents {
   struct Entry {
     LaneKey key;                    // the kind of lane that the calls' plan names
     std::vector<size_t> endpoints;  // the endpoints whose calls wanted the lane
-    // The kind of lane that both sides' legs allow instead of `key`; none: no such lane.
+    // `key`, with a replacement for each protocol that needs a leg outside legs_; none if no
+    // protocol is possible.
     std::optional<LaneKey> within;
     uint32_t number = 0;
     State state = State::kAbsent;

@@ -122,7 +122,7 @@ class TwoWorkers : public testing::Test {
   WirePointer server_;
 };
 
-// The first call finds no lane and uses TCP. The lane that it opens is then idle for 40 s, and must
+// The first call finds no lane, opens one, and uses TCP. The lane is then idle for 40 s, and must
 // still be open for the second call.
 TEST_F(TwoWorkers, KeepALaneWhileAClientOfItsServiceIsConnected) {
   const WirePointer client = connect_client();

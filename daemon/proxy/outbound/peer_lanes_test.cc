@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// daemon/proxy/outbound/peer_lanes_test.cc: tests which ends of an RDMA lane count as failures.
+// daemon/proxy/outbound/peer_lanes_test.cc: tests in which cases an RDMA lane that ends has failed.
 //
 // The test also plays the peer, with a fabric of its own, and can destroy the peer's lanes as the
 // end of the peer's process would.

@@ -34,7 +34,7 @@ void PeerLink::change_to(State next) {
 
 uint32_t PeerLink::open_stream(ClientConnection& connection) {
   DCHECK(link_.takes_calls());
-  for (;;) {  // after 2^32 streams the numbers start again, and an old stream can have the number
+  for (;;) {  // numbers start again after 2^32 streams, so skips those of streams that still exist
     const uint32_t stream = link_.next_stream();
     if (streams_.emplace(stream, &connection).second) return stream;
   }
@@ -46,7 +46,7 @@ void PeerLink::end_stream(uint32_t stream, uint32_t lane, engine::FrameKind last
   if (lane != 0) last_frames_.push_back({stream, lane, number});
 }
 
-// Returns a copy, because a connection that the caller calls can close and then leaves `streams_`.
+// Returns a copy, because the caller can make a connection close, which removes it from `streams_`.
 std::vector<ClientConnection*> PeerLink::connections() const {
   std::vector<ClientConnection*> all;
   for (const auto& [id, connection] : streams_) all.push_back(connection);

@@ -125,9 +125,9 @@ class FaultyQueuePair final : public QueuePair {
     }
   }
 
-  // Applies this queue pair's faults to a completion of the wrapped fabric: a cut changes the
-  // status of the first flushed request. Returns false if poll() must not return the completion,
-  // because the queue pair is silent.
+  // Applies this queue pair's faults to a completion of the wrapped fabric. After a cut, the first
+  // flushed request gets the status kRetryExceeded. Returns false if poll() must not return the
+  // completion: it reports a success, but the queue pair is silent.
   bool pass(Completion& completion) {
     if (completion.status == Status::kFlushed && std::exchange(was_cut_, false)) {
       completion.status = Status::kRetryExceeded;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // engine/fabric/loop/barrier.h: an asymmetric memory barrier between two processes. The process
-// that needs the barrier often calls light_barrier(), which costs nothing. The process that needs
-// the barrier rarely calls heavy_barrier(), which is a system call.
+// that often needs the barrier calls light_barrier(), which costs nothing. The process that rarely
+// needs the barrier calls heavy_barrier(), which is a system call.
 //
 // Each process writes its own word and then reads the other process's word. With the barriers, at
 // least one of the two processes reads the value that the other process wrote:
@@ -23,6 +23,6 @@ namespace hat::engine::loop {
 bool use_barriers();
 
 inline void light_barrier() { std::atomic_signal_fence(std::memory_order_seq_cst); }
-void heavy_barrier();  // a system call, microseconds
+void heavy_barrier();  // a system call, which takes microseconds
 
 }  // namespace hat::engine::loop

@@ -30,8 +30,8 @@ void LoopCompletionQueue::arm(bool solicited_only) {
   armed_ = solicited_only ? Wake::kSolicited : Wake::kAny;
   for (LoopQueuePair* pair : receivers_) pair->set_receive_wake(armed_);
   for (LoopQueuePair* pair : senders_) pair->set_send_wake(armed_ == Wake::kAny);
-  // Ensures that the peer sees the wake flag when it posts an entry, or the next poll() sees the
-  // entry.
+  // Ensures that no entry is missed: either the peer sees the wake flag when it posts an entry, or
+  // this side's next poll() sees the entry.
   heavy_barrier();
 }
 

@@ -29,8 +29,8 @@ void Doorbell::take() {
   [[maybe_unused]] const auto got = recv(own_.get(), rings.data(), rings.size(), MSG_DONTWAIT);
 }
 
-// Ignores the result of send(): if the socket is full, the doorbell has been rung already, and if
-// the handle is not a socket, it is not the handle of a doorbell.
+// Rings the doorbell. Ignores the result of send(): if the socket is full, the doorbell has been
+// rung already, and if the handle is not a socket, it is not the handle of a doorbell.
 void ring_by(int handle) {
   [[maybe_unused]] const auto put = send(handle, "", 1, MSG_DONTWAIT | MSG_NOSIGNAL);
 }

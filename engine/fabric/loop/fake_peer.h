@@ -57,7 +57,7 @@ class FakePeer {
     check(channel_.send({.kind = ChannelMessage::Kind::kReady}, {}));
   }
 
-  // Returns the name of the listener in an address.
+  // Returns the name of a fabric's listener (a unix socket), which a queue pair's address contains.
   static std::string listener_of(const QueuePairAddress& address) { return Known(address).name; }
 
   Direction& to() { return both().directions[0]; }    // the fake peer sends
@@ -78,7 +78,7 @@ class FakePeer {
   }
 
  private:
-  // The contents of an address, in the format of queue_pair.cc.
+  // The contents of a queue pair's address, in the format of queue_pair.cc.
   struct Known {
     explicit Known(const QueuePairAddress& address) {
       uint32_t name_bytes = 0;

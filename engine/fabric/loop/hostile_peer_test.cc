@@ -136,7 +136,7 @@ TEST_F(HostilePeer, WhoseDoorbellWouldBlockHoldsUpNobodyWhoRings) {
   fcntl(in.get(), F_SETFL, O_NONBLOCK);
   while (write(in.get(), "x", 1) == 1) {
   }
-  fcntl(in.get(), F_SETFL, 0);  // the next write blocks
+  fcntl(in.get(), F_SETFL, 0);  // the pipe is full, so from now on a write to it blocks
   meet(in.get());
   peer_->from().wakes_receiver.store(Wake::kAny);
   peer_->to().wakes_sender.store(Wake::kAny);

@@ -28,7 +28,7 @@ Result<std::unique_ptr<Fabric>> open_loop_fabric_with(uint64_t seed) {
 namespace loop {
 namespace {
 
-// The time to wait for a peer whose process is stopped in the middle of a request.
+// The longest time to wait for a peer whose process is stopped in the middle of a request.
 constexpr auto kPatience = std::chrono::milliseconds(100);
 // The maximum number of connections from peers that no queue pair has accepted yet. If another
 // connection arrives, the oldest connection is closed.
@@ -79,7 +79,7 @@ void LoopFabric::watch(int fd) {
 }
 
 void LoopFabric::watch_end(int fd) {
-  epoll_event event{.events = 0, .data = {.fd = fd}};  // epoll always reports EPOLLHUP
+  epoll_event event{.events = 0, .data = {.fd = fd}};  // epoll reports EPOLLHUP (the end) unasked
   epoll_ctl(epoll_.get(), EPOLL_CTL_MOD, fd, &event);
 }
 
@@ -282,8 +282,8 @@ void LoopFabric::read_waiting() {
       const Channel::Got what = next->channel.receive(got);
       if (what == Channel::Got::kMessage && got.message.kind == ChannelMessage::Kind::kHello) {
         next->hello = std::move(got);
-        // Watch the channel again only when a queue pair accepts it, because unread control
-        // messages would wake the thread.
+        // Stop watching the channel until a queue pair accepts it: until then, its unread control
+        // messages would wake the thread again and again.
         epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, next->channel.fd(), nullptr);
       } else {
         done = what != Channel::Got::kNothing;

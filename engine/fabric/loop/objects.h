@@ -45,7 +45,7 @@ class LoopRegion final : public MemoryRegion {
  private:
   LoopFabric& fabric_;
   const std::span<std::byte> bytes_;
-  const int fd_;  // the descriptor of the SharedMemory, which closes it
+  const int fd_;  // belongs to the region's SharedMemory, which closes it
   const uint32_t key_;
 };
 
@@ -130,10 +130,11 @@ struct Other {
   Descriptor receives_doorbell;  // the handle of the doorbell of the peer's recv_cq
   Descriptor sends_doorbell;     // the handle of the doorbell of the peer's send_cq
   bool ready = false;            // the peer has sent kReady: all its regions are known
-  std::vector<std::unique_ptr<SharedMemory>> replaced;  // a transfer may still copy from these
+  // Mappings that newer regions of the peer have replaced. A transfer may still copy from them.
+  std::vector<std::unique_ptr<SharedMemory>> replaced;
 
   // Returns true if the peer is not reading or writing this side's memory now, or if its process is
-  // gone. After say_failed() the peer begins no new access, so the result then stays true.
+  // gone. After say_failed(), the peer begins no new access, so a result of true is then final.
   bool has_let_go() const {
     return (in->touching.load() == 0 && out->gathering.load() == 0) || channel.ended();
   }
@@ -159,13 +160,13 @@ class LoopQueuePair final : public QueuePair {
   // --- Called by the completion queues; `into` must not be empty ---
   size_t complete_sends(std::span<Completion> into);
   size_t complete_receives(std::span<Completion> into);
-  void on_receive_posted();  // called if a queue pair had found the receive queue empty
+  void on_receive_posted();  // a receive was posted to srq_, which a queue pair had found empty
   void set_receive_wake(Wake wake);
   void set_send_wake(bool wanted);
 
   // --- Called by the fabric ---
 
-  // Says when this queue pair accepts a connection: now, after connect() was called, or never.
+  // Says when this queue pair accepts a connection: now, later (after connect()), or never.
   enum class Wants : uint8_t { kNow, kLater, kNever };
   Wants wants(const ChannelMessage& hello) const;
   Result<void> accept(Channel channel, ReceivedMessage hello);
@@ -192,7 +193,7 @@ class LoopQueuePair final : public QueuePair {
     Status status = Status::kSuccess;
     bool signaled = false;
   };
-  // A request that was posted before attached() became true.
+  // A request that was posted before the peer had connected and sent kReady (attached()).
   struct Early {
     WorkRequest work;
     size_t segment_count = 0;
@@ -202,8 +203,8 @@ class LoopQueuePair final : public QueuePair {
 
   // A ring of requests, whose length is a power of two. The requests from `head` to `started` are
   // outstanding, and the requests from `started` to `tail` have not begun. The requests from
-  // `freed` to `head` are done, but no completion has reported it yet, so they keep their
-  // entries, as on a device. So the entries from `freed` to `tail` are in use. check() asserts
+  // `freed` to `head` are done, but keep their entries until poll() returns a completion that
+  // shows this, as on a device. So the entries from `freed` to `tail` are in use. check() asserts
   // the order freed, head, started, tail, and that the entries in use fit into the ring.
   struct SendQueue {
     std::vector<Request> requests;
@@ -263,7 +264,7 @@ class LoopQueuePair final : public QueuePair {
   std::unique_ptr<Other> other_;          // null: the peer is not known yet, or is gone
   std::unique_ptr<Other> lingering_;      // a peer that is gone, but may still access memory here
   bool gone_ = false;                     // the peer was known, and is gone
-  uint64_t gone_taken_ = 0;               // the entries that the peer had taken before it was gone
+  uint64_t gone_taken_ = 0;               // how many entries the peer had taken when it was gone
   Status why_failed_ = Status::kFlushed;  // the status for the oldest request that is not done
   bool failed_in_taking_ = false;         // an entry from the peer could not be taken
   bool broken_ = false;                   // a request has failed, so no later request starts

@@ -91,7 +91,7 @@ Result<void> LoopQueuePair::connect(const QueuePairAddress& other) {
   other_address_ = other;
   if (other < this->address()) {
     state_ = QueuePairState::kConnected;
-    fabric_.work();  // the peer may have connected already
+    fabric_.work();  // accepts the peer's connection if it has arrived already
     return {};
   }
   HAT_TRY(SharedMemory memory, SharedMemory::create("hatrpc-pair", sizeof(Pair)));
@@ -230,8 +230,8 @@ int LoopQueuePair::channel_fd() const {
   return known == nullptr ? -1 : known->channel.fd();
 }
 
-// Handles a peer that has died or has broken the format. A peer that has broken the format may
-// still access this side's memory.
+// Handles a peer that has died or has broken the format. If the peer may still access this side's
+// memory, keeps what is known about the peer in lingering_.
 void LoopQueuePair::other_is_gone() {
   if (!other_) return;
   say_failed();
@@ -289,7 +289,7 @@ void LoopQueuePair::check_deadline(Clock::time_point now) {
   if (now < deadline_ || state_ != QueuePairState::kConnected) return;
   deadline_ = Clock::time_point::max();
   if (!attached()) return set_failing(Status::kRetryExceeded);
-  // The peer may have posted a receive meanwhile.
+  // The request does not fail if the peer has posted a receive meanwhile.
   if (other_->out->refused.load() != refused_at(deadline_for_, Refusal::kNoReceive)) return;
   if (taken_there() == deadline_for_) set_failing(Status::kRnrRetryExceeded);
 }

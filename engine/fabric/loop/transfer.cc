@@ -132,8 +132,8 @@ void LoopQueuePair::ring_own_sender() {
   }
 }
 
-// Keeps a request until attached() becomes true. Copies the request's segments and inlined bytes,
-// because the caller's copies are valid only until post() returns.
+// Keeps a request until the peer has connected and sent kReady (attached()). Copies the request's
+// segments and inlined bytes, because the caller's copies are valid only until post() returns.
 void LoopQueuePair::keep(const WorkRequest& work) {
   Early& early = sends_.early.emplace_back();
   early.work = work;
@@ -182,7 +182,8 @@ void LoopQueuePair::start(const WorkRequest& work, Request& request) {
 
 Status LoopQueuePair::check_local(const WorkRequest& work) const {
   if (work.inlined) return Status::kSuccess;
-  // The receiver copies a SEND out of this side's memory, so the receiver must know the region.
+  // The receiver copies a SEND out of this side's memory. So the segments of a SEND must be in
+  // regions that the receiver knows, and not in memory of register_own().
   const bool is_send = work.opcode == Opcode::kSend || work.opcode == Opcode::kSendImm;
   for (const Segment& segment : work.segments) {
     const std::byte* at = is_send ? fabric_.local(segment) : fabric_.own(segment);
@@ -216,7 +217,8 @@ Status LoopQueuePair::touch(const WorkRequest& work, uint32_t& bytes) {
     if (reinterpret_cast<uintptr_t>(at) % alignment != 0) at = nullptr;
     status = at == nullptr ? Status::kRemoteAccess : Status::kSuccess;
     if (at != nullptr) do_one_sided(work, at);
-    // If the receiver has failed meanwhile, it may have reused the memory during a READ.
+    // If the receiver has failed meanwhile, the request fails too: the receiver may have reused its
+    // memory during a READ.
     if (other_->out->receiver_gone.load(std::memory_order_acquire) != 0) {
       status = Status::kRetryExceeded;
     }
@@ -254,8 +256,8 @@ std::byte* LoopQueuePair::remote(uint32_t key, uint64_t address, uint64_t bytes,
   const uint64_t offset = address - begin;
   if (offset > size || bytes > size - offset) return nullptr;
   Other::Memory& memory = other_->memories[index];
-  // The peer sent the region's descriptor before any side could learn the region's key, so a
-  // descriptor that was not read yet is in the channel.
+  // If this side has not read the region's descriptor yet, it reads the descriptor now. The channel
+  // has it, because the peer sent it before any side could learn the region's key.
   if (memory.key != key && (!read_channel() || memory.key != key)) return nullptr;
   const auto mapped = memory.memory->bytes();
   if (offset > mapped.size() || bytes > mapped.size() - offset) return nullptr;
@@ -293,8 +295,8 @@ bool LoopQueuePair::there() const {
   return next.turn.load(std::memory_order_acquire) == turn_of(taken_);
 }
 
-// Wakes the peer if it sleeps until an entry arrives. Must be called after this side has stored the
-// turn of an entry, or a failure.
+// Wakes the peer if it sleeps until an entry arrives. Must be called after this side has stored
+// RingEntry::turn of an entry, or has announced a failure.
 void LoopQueuePair::ring_receiver(bool solicited) {
   light_barrier();
   const Wake wake = other_->out->wakes_receiver.load(std::memory_order_relaxed);
@@ -334,8 +336,8 @@ uint64_t LoopQueuePair::taken_there() const {
 }
 
 // Returns true if no completion of a send can result now: no signaled request is outstanding, no
-// request has failed, and none can fail for lack of a receive. This side then does not read
-// `taken`, so that its cache line stays with the peer's core.
+// request has failed, and none can fail for lack of a receive. This side then does not read the
+// peer's word Direction::taken, so that the word's cache line stays with the peer's core.
 bool LoopQueuePair::nobody_asks() const {
   return state_ == QueuePairState::kConnected && sends_.signaled.empty() && !broken_ &&
          options_.rnr_retries == 7;
@@ -400,8 +402,9 @@ Completion LoopQueuePair::completion_of(const Request& request, Status status) c
           .queue_pair = number_};
 }
 
-// Checks whether the peer refuses entry number `taken`, because it has no receive or because taking
-// the entry failed.
+// Checks whether the peer refuses entry number `taken`. If taking the entry failed at the peer,
+// this queue pair fails at once. If the peer has no receive, this queue pair fails after all
+// retries.
 void LoopQueuePair::check_refusal(uint64_t taken) {
   if (!attached()) return;
   const uint64_t refused = other_->out->refused.load(std::memory_order_acquire);
@@ -462,7 +465,8 @@ size_t LoopQueuePair::take_entries(std::span<Completion> into) {
     break;
   }
   if (gathers && in.sender_failed.load(std::memory_order_acquire) != 0) {
-    // The sender has failed, so it may have reused its memory before this side copied the bytes.
+    // The sender has failed, and may have reused its memory before this side copied the bytes. So
+    // the first completion whose bytes came from there, and all later ones, become kFlushed.
     for (size_t i = *gathers; i < found; ++i) into[i].status = Status::kFlushed;
     taken_ = taken_before + *gathers;
     failed_in_taking_ = true;

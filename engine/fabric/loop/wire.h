@@ -103,8 +103,9 @@ inline uint32_t rights_of(RemoteAccess access) {
          (access.atomic ? kMayAtomic : 0);
 }
 
-// A region's row is its key modulo kRegionsMax. When a queue pair connects, each side sends one
-// control message for each of its regions, and all of these must fit the buffer of a unix socket.
+// The maximum number of regions of a fabric. It is small, because each side sends one control
+// message for each of its regions when a queue pair connects, and all these messages must fit the
+// buffer of a unix socket. The row of a region in the table is the region's key modulo kRegionsMax.
 inline constexpr uint32_t kRegionsMax = 128;
 
 struct RegionRow {

@@ -18,7 +18,8 @@ bool is_receive(Opcode opcode) {
 void VerbsCompletionQueue::attach(VerbsQueuePair& pair) { pairs_[pair.number()] = &pair; }
 
 void VerbsCompletionQueue::detach(VerbsQueuePair& pair) {
-  // A queue pair that uses this queue for both directions calls detach() twice.
+  // A queue pair that uses this queue for both directions calls detach() twice, and only the first
+  // call has work.
   if (!pairs_.contains(pair.number())) return;
   std::array<Completion, 16> some;
   for (size_t count = some.size(); count == some.size();) {

@@ -299,7 +299,8 @@ size_t VerbsQueuePair::post_some(std::span<const WorkRequest> chain) {
   if (ibv_post_send(pair_.get(), &posted[0].work, &refused) != 0) {
     size_t taken = 0;
     while (taken < count && &posted[taken].work != refused) ++taken;
-    // A device that fails without naming the request that it refused is gone.
+    // A device that fails without naming the request that it refused is gone, so the queue pair
+    // enters the error state.
     if (taken == count) state_ = QueuePairState::kError;
     count = taken;
   }

@@ -129,7 +129,7 @@ class DeviceFabric final : public VerbsFabric {
   const Owned<ibv_pd, ibv_dealloc_pd> domain_;
 };
 
-// Returns std::nullopt for an event that the engine does not need.
+// Returns the kind of a device's event, or nullopt for an event that the engine does not need.
 std::optional<FabricEvent::Kind> kind_of(ibv_event_type type) {
   switch (type) {
     case IBV_EVENT_QP_FATAL:

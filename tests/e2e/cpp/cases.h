@@ -15,8 +15,8 @@
 
 namespace probe_peer {
 
-// A connected client of the test service, and the combination (address, transport, protocol) that
-// it was made from.
+// A connected client of the test service, and the combination of address, transport and protocol
+// that the client uses.
 struct Session {
   const Combination& combination;
   ClientStack stack;

@@ -54,8 +54,8 @@ std::shared_ptr<transport::TTransport> layer(const std::string& name,
   if (name == "zlib") {
     using transport::TZlibTransport;
     auto buffered = std::make_shared<transport::TBufferedTransport>(below, large_messages());
-    // Pass copies of the constants. make_shared() takes references, and libthrift does not define
-    // these constants, so that the program would not link.
+    // Pass copies of the constants. make_shared() takes references, and references to these
+    // constants would not link, because libthrift declares the constants but does not define them.
     return std::make_shared<TZlibTransport>(
         buffered, int{TZlibTransport::DEFAULT_URBUF_SIZE}, int{TZlibTransport::DEFAULT_CRBUF_SIZE},
         int{TZlibTransport::DEFAULT_UWBUF_SIZE}, int{TZlibTransport::DEFAULT_CWBUF_SIZE},
