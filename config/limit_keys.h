@@ -22,7 +22,8 @@ namespace hat {
   X(shared_request_bytes_max, "shared_request", 1ull << 20, 1ull << 10, 1ull << 26,              \
     "mode: shared, the largest request that shares a connection; a larger one gets its own")     \
   X(shared_reply_bytes_max, "shared_reply", 16ull << 20, 1ull << 10, 1ull << 30,                 \
-    "mode: shared, bytes held of a reply whose caller is slower than its server; then it fails") \
+    "mode: shared, the most bytes held of a reply that its client reads slowly; with more, it "  \
+    "fails")                                                                                     \
   X(checked_request_bytes_max, "checked_request", 16ull << 20, 1ull << 10, 1ull << 30,           \
     "the largest request of a peer that `allow` restricts; a larger one is refused")
 
@@ -51,7 +52,8 @@ namespace hat {
     "the reply to a call of a function without timeout_ms; 0s: no limit")                          \
   X(tcp_keepalive, "tcp_keepalive", 1min, 0s, 2h,                                                  \
     "silence of a client's or server's TCP connection before the kernel probes it; 0s: never")     \
-  X(drain_timeout, "drain_timeout", 30s, 0s, 60min, "from SIGTERM until what is in flight is cut") \
+  X(drain_timeout, "drain_timeout", 30s, 0s, 60min,                                                \
+    "from SIGTERM until the calls in flight are cut")                                              \
   X(lane_settle, "lane_settle", 1s, 0s, 5min,                                                      \
     "how long an RDMA lane that had failed must be up again before it carries calls")              \
   X(spin, "spin", 50us, 0s, 10ms, "adaptive polling: how long to poll before sleeping")

@@ -309,8 +309,8 @@ class Relations {
     const auto [before, is_new] =
         claimed_.emplace(address.is_path() ? address.path : to_string(address), location);
     if (is_new) return;
-    diagnostics_.error(location, to_string(address) + " is listened on twice; first at " +
-                                     to_string(before->second));
+    diagnostics_.error(
+        location, to_string(address) + " is listed twice; first at " + to_string(before->second));
   }
 
   const NodeConfig& node_;

@@ -113,7 +113,8 @@ enum class UpstreamMode : uint8_t {
 // The transport that a Thrift server reads: TFramedTransport, TBufferedTransport or
 // THeaderTransport.
 enum class ThriftTransport : uint8_t { kFramed, kBuffered, kHeader };
-// The protocol that a Thrift server reads. With THeaderTransport, each message names its protocol.
+// The protocol that a Thrift server reads. With THeaderTransport, each message names its protocol,
+// so the key may be absent; if it is set, requests of restricted peers must use this protocol.
 enum class ThriftProtocol : uint8_t { kBinary, kCompact, kJson };
 
 struct ServedConfig {

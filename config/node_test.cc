@@ -74,7 +74,7 @@ INSTANTIATE_TEST_SUITE_P(
                 "node: a\nlink: {insecure: true}\npeers: {b: {link: \"tcp:h:1\"}}\nendpoints:\n"
                 "  - {listen: \"tcp:127.0.0.1:9\", service: A, peers: [b]}\n"
                 "  - {listen: \"tcp:127.0.0.1:9\", service: B, peers: [b]}\n",
-                "n.yaml:6:5: error: tcp:127.0.0.1:9 is listened on twice; first at n.yaml:5:5\n"},
+                "n.yaml:6:5: error: tcp:127.0.0.1:9 is listed twice; first at n.yaml:5:5\n"},
         NodeRow{"tls_without_its_files", "node: a\nlink:\n  tls: {certificate: a.pem, key: ''}\n",
                 "n.yaml:3:8: error: link.tls has no 'ca'\n"
                 "n.yaml:3:34: error: key is empty; expected a file\n"},

@@ -4,9 +4,9 @@
 // A stream asks budget() before it sends. While the lane is congested, budget() returns 0 and the
 // stream joins a queue. When the lane is no longer congested, serve() calls on_turn() of the queued
 // streams by deficit round robin (Shreedhar and Varghese, SIGCOMM 1995) on two levels: groups take
-// turns, and so do the streams of each group. In one turn a group, or a stream, may send kTurnBytes,
-// less what it has sent too much in its last turn. So a group of many streams gets no more of the
-// lane than a group of one stream.
+// turns, and so do the streams of each group. In one turn a group, or a stream, may send kTurnBytes
+// minus the bytes by which its last turn exceeded this number. So a group of many streams gets no
+// more of the lane than a group of one stream.
 //
 // A stream leaves the queue when its turn begins. If the stream has used up its turn, or the lane
 // becomes congested, budget() puts the stream into the queue again: first in its group if a part of
@@ -40,7 +40,7 @@ class SendTurns {
   // A stream that sends on the lane. The destructor leaves the queue.
   class Member : private Linked {
    public:
-    // `group` is the number of the member's group.
+    // Makes a member of the group with the number `group`.
     explicit Member(uint32_t group) : group_(group) {}
     virtual ~Member() = default;
 

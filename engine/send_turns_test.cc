@@ -36,8 +36,8 @@ class FakeLane final : public Lane {
 };
 
 // A stream that has `waiting` bytes to send, in sends of at most `piece` bytes.
-struct Stream {
-  Stream(FakeLane& its_lane, std::vector<std::string>& its_log, std::string its_name,
+struct Sender {
+  Sender(FakeLane& its_lane, std::vector<std::string>& its_log, std::string its_name,
          uint32_t group = 0)
       : lane(its_lane), log(its_log), name(std::move(its_name)), member(group) {
     member.on_each = [this] {
@@ -74,19 +74,19 @@ class SendTurnsTest : public testing::Test {
     lane_.space = static_cast<int64_t>(bytes);
     lane_.turns().serve();
   }
-  Stream& add(std::string name, uint32_t group = 0) {
-    streams_.push_back(std::make_unique<Stream>(lane_, log_, std::move(name), group));
+  Sender& add(std::string name, uint32_t group = 0) {
+    streams_.push_back(std::make_unique<Sender>(lane_, log_, std::move(name), group));
     return *streams_.back();
   }
 
   FakeLane lane_;
   std::vector<std::string> log_;
-  std::vector<std::unique_ptr<Stream>> streams_;
+  std::vector<std::unique_ptr<Sender>> streams_;
 };
 
 TEST_F(SendTurnsTest, AStreamSendsFreelyWhileNoStreamWaits) {
   lane_.space = 1;
-  Stream& a = add("a");
+  Sender& a = add("a");
   EXPECT_EQ(lane_.turns().budget(a.member), SendTurns::kUnlimited);
   EXPECT_FALSE(a.member.waits_for_turn());
 }
@@ -101,8 +101,8 @@ TEST_F(SendTurnsTest, StreamsSendInTurnsInTheOrderInWhichTheyCame) {
 }
 
 TEST_F(SendTurnsTest, AStreamThatTheLaneHasCutShortContinuesFirst) {
-  Stream& a = add("a");
-  Stream& b = add("b");
+  Sender& a = add("a");
+  Sender& b = add("b");
   a.piece = b.piece = kTurn / 4;
   a.send();
   b.send();
@@ -114,8 +114,8 @@ TEST_F(SendTurnsTest, AStreamThatTheLaneHasCutShortContinuesFirst) {
 }
 
 TEST_F(SendTurnsTest, AStreamPaysForWhatItHasSentTooMuch) {
-  Stream& a = add("a");
-  Stream& b = add("b");
+  Sender& a = add("a");
+  Sender& b = add("b");
   a.exact = false;
   a.piece = 3 * kTurn;
   a.send();
@@ -125,8 +125,8 @@ TEST_F(SendTurnsTest, AStreamPaysForWhatItHasSentTooMuch) {
 }
 
 TEST_F(SendTurnsTest, AStreamWithFewBytesLeavesAndSavesNothingForLater) {
-  Stream& a = add("a");
-  Stream& b = add("b");
+  Sender& a = add("a");
+  Sender& b = add("b");
   a.waiting = 10;
   a.send();
   b.send();
@@ -144,7 +144,7 @@ TEST_F(SendTurnsTest, AStreamWithFewBytesLeavesAndSavesNothingForLater) {
 
 TEST_F(SendTurnsTest, AGroupOfManyStreamsGetsNoMoreThanAGroupOfOne) {
   for (int i = 0; i < 50; ++i) add("many", 1).send();
-  Stream& alone = add("alone", 2);
+  Sender& alone = add("alone", 2);
   alone.send();
   serve(100 * kTurn);
   size_t many = 0;
@@ -159,19 +159,19 @@ TEST_F(SendTurnsTest, AGroupOfManyStreamsGetsNoMoreThanAGroupOfOne) {
 TEST_F(SendTurnsTest, AGroupsTurnIsCountedInBytesAndNotInStreams) {
   constexpr size_t kSmall = kTurn / 16;
   for (int i = 0; i < 64; ++i) {
-    Stream& small = add("small", 1);
+    Sender& small = add("small", 1);
     small.waiting = kSmall;
     small.send();
   }
-  Stream& large = add("large", 2);
+  Sender& large = add("large", 2);
   large.send();
   serve(4 * kTurn);
   EXPECT_EQ(large.sent, 2 * kTurn);
 }
 
 TEST_F(SendTurnsTest, AStreamThatIsStirredInAnothersTurnWaitsForItsOwn) {
-  Stream& a = add("a");
-  Stream& b = add("b");
+  Sender& a = add("a");
+  Sender& b = add("b");
   a.send();
   a.waiting = 10;
   a.member.on_each = [&] {
@@ -186,10 +186,10 @@ TEST_F(SendTurnsTest, AStreamThatIsStirredInAnothersTurnWaitsForItsOwn) {
 }
 
 TEST_F(SendTurnsTest, AStreamThatEndsOrLeavesGetsNoTurn) {
-  Stream& a = add("a");
-  Stream& b = add("b");
-  Stream& c = add("c");
-  for (Stream* stream : {&a, &b, &c}) stream->send();
+  Sender& a = add("a");
+  Sender& b = add("b");
+  Sender& c = add("c");
+  for (Sender* stream : {&a, &b, &c}) stream->send();
   a.member.stop_waiting_for_turn();
   streams_.erase(streams_.begin() + 1);  // b
   serve(2 * kTurn);
@@ -199,7 +199,7 @@ TEST_F(SendTurnsTest, AStreamThatEndsOrLeavesGetsNoTurn) {
 // However the lane's space comes, no stream gets more than two turns while another one waits.
 TEST_F(SendTurnsTest, NoStreamWaitsForMoreThanTwoTurnsOfAnother) {
   for (int i = 0; i < 20; ++i) {
-    Stream& stream = add(std::to_string(i), static_cast<uint32_t>(i % 3));
+    Sender& stream = add(std::to_string(i), static_cast<uint32_t>(i % 3));
     stream.piece = kTurn / 8 + static_cast<size_t>(i) * 1000;
     stream.send();
   }
@@ -217,7 +217,7 @@ TEST_F(SendTurnsTest, NoStreamWaitsForMoreThanTwoTurnsOfAnother) {
 
 #if DCHECK_IS_ON()
 TEST_F(SendTurnsTest, TurnsAreNotNested) {
-  Stream& a = add("a");
+  Sender& a = add("a");
   a.send();
   a.member.on_each = [&] { lane_.turns().serve(); };
   EXPECT_DEATH(serve(kTurn), "a turn is running");

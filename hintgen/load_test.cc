@@ -120,7 +120,7 @@ TEST(Load, ShowsTheFirstFiftyMistakesOfEachKind) {
   EXPECT_EQ(compiled.diagnostics.all().front().message,
             "unknown type 'Mame1' (did you mean 'Name1'?)");
   EXPECT_EQ(compiled.diagnostics.all().back().message,
-            "too many errors; the rest of this file's are not shown");
+            "too many errors; further ones of this file are not shown");
 
   const Compiled warned = compile_text(warnings + "struct Other { 1: i32 x, 1: i32 y }\n");
   ASSERT_EQ(warned.diagnostics.all().size(), 52u) << "warnings hide no error";

@@ -50,7 +50,7 @@ class Report {
     std::string message = ++count <= kShownMax
                               ? make_message()
                               : std::string("too many ") + (is_error ? "errors" : "warnings") +
-                                    "; the rest of this file's are not shown";
+                                    "; further ones of this file are not shown";
     if (is_error) {
       diagnostics_.error(source_.location(at), std::move(message));
     } else {

@@ -14,8 +14,8 @@ namespace hat::hintgen {
 
 class Scopes {
  public:
-  // Collects the names of all files of `idl`, which must outlive this object. If a file has two
-  // definitions with the same name, the first definition is used.
+  // Collects the names that the files of `idl` define. `idl` must outlive this object. If a file
+  // has two definitions with the same name, the first definition is used.
   explicit Scopes(const Idl& idl);
 
   // Returns the type or service with this name, or nullptr if there is none. A type and a service

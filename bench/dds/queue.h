@@ -69,7 +69,9 @@ class RemoteQueue {
   Outcome push(std::span<const std::byte> value, Level level);
   // Removes the oldest value. `level` must be kReadWrite or kRead. Returns kDone, kEmpty or kLost.
   Outcome pop(std::span<std::byte> value, Level level);
-  // Forgets the tickets and the remembered words. Call this after the owner has called settle().
+  // Begins a new phase: forgets the ticket of a push that found the queue full or a pop that found
+  // it empty, and the values of tail_ready and head_ready that it has read. Call this after the
+  // owner has called LocalQueue::settle().
   void begin_phase();
 
  private:

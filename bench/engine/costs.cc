@@ -30,7 +30,7 @@ void measuring_side(const Settings& settings, const Wire& wire, uint32_t bytes) 
   if (costs.registration.size() < options.registration_bytes.size()) {
     must(Result<void>(
         fail(ErrorCode::kExhausted,
-             "cannot register 16 MiB: raise the limit on locked memory (`ulimit -l`)")));
+             "cannot register 16 MiB or less: raise the limit on locked memory (`ulimit -l`)")));
   }
   const auto us = [](double ns) { return rounded(ns / 1000, 3); };
   const nlohmann::ordered_json result = {

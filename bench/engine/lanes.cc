@@ -167,8 +167,8 @@ class Payloads {
   }
 
  private:
-  // The number of buffers is at least a lane's number of slots. So the lane no longer borrows a
-  // buffer when send() uses this buffer again.
+  // At least the slots of one lane. Several lanes can borrow a buffer at once, which is harmless,
+  // because nothing writes to the buffers after the constructor.
   static constexpr size_t kBuffers = 64;
   const size_t bytes_;
   SharedMemory memory_;

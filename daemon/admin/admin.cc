@@ -198,8 +198,9 @@ Answer choose(const Request& request, bool local) {
 // Stops accepting until the next on_second(): libevent would try again at once and without end, and
 // each failure logs a line.
 void on_accept_failed(evconnlistener* listener, void*) {
-  LOG_EVERY_T(WARNING, 10) << "admin: cannot accept a connection: "
-                           << evutil_socket_error_to_string(EVUTIL_SOCKET_ERROR());
+  LOG_EVERY_T(WARNING, 10) << "admin: cannot accept a connection to the admin address or socket: "
+                           << evutil_socket_error_to_string(EVUTIL_SOCKET_ERROR())
+                           << "; tries again within a second";
   evconnlistener_disable(listener);
 }
 

@@ -249,7 +249,7 @@ void add_traffic(Page& page, Control& control) {
       "Client connections closed at once: limits.max_connections was reached, or hatrpcd drains.",
       sum(&WorkerCounters::connections_refused));
   page.counter("hatrpc_links_refused_total",
-               "Links that were refused because limits.max_links was reached.",
+               "Links refused at limits.max_links, or at a quarter of it for one peer.",
                sum(&WorkerCounters::links_refused));
   page.counter(
       "hatrpc_peer_connections_refused_total",
@@ -278,7 +278,7 @@ void add_traffic(Page& page, Control& control) {
     }
   }
   page.counter("hatrpc_zero_copy_bytes_total",
-               "Bytes that RDMA lanes sent from an application's ring without a copy.",
+               "Bytes that RDMA lanes took directly from an application's ring.",
                sum(&WorkerCounters::zero_copy_bytes));
   page.gauge("hatrpc_upstream_connections_open", "Connections to local servers.",
              sum(&WorkerCounters::upstream_connections_open));

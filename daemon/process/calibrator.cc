@@ -143,8 +143,8 @@ Result<std::shared_ptr<CalibrationJob>> Calibrator::answer(const engine::CostOpe
 Result<void> Calibrator::answer_now(const engine::CostOpen& open, CalibrationJob& job) {
   HAT_TRY(const auto fabric, open_fabric_());
   if (const std::string reach = fabric->reach(); open.reach != reach) {
-    return fail(ErrorCode::kUnsupported, "the fabrics do not reach each other: '" + open.reach +
-                                             "' there, '" + reach + "' here");
+    return fail(ErrorCode::kUnsupported,
+                "the fabrics do not reach each other: '" + open.reach + "' and '" + reach + "'");
   }
   HAT_TRY(const auto target, engine::Target::create(*fabric, {}));
   HAT_TRY(const engine::CostCard card, target->add(open.card));

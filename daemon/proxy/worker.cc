@@ -345,13 +345,13 @@ void Worker::move_more() {
 
 void Worker::on_iteration_end() {
   counters().iterations.add();
-  if (std::exchange(move_ended_, false)) move_more();
+  if (std::exchange(moves_.ended, false)) move_more();
   if (successor_) hand_over_clients();
   flush();
   // Flushes again if an event has let streams send frames, because the event can have come during
   // flush(), when the lane that takes these frames was already flushed.
   if (std::exchange(flush_again_, false) || !deferred_->empty()) flush();
-  if (move_ended_ || flush_again_) next_iteration_->set(reactor_.now());
+  if (moves_.ended || flush_again_) next_iteration_->set(reactor_.now());
 }
 
 void Worker::flush() {

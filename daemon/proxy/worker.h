@@ -90,7 +90,8 @@ class Worker final : public IterationEvents {
   void begin_hand_over(std::shared_ptr<Successor> successor);
   // Ends a takeover whose successor is gone: the remaining connections continue in this process.
   void end_hand_over();
-  // Returns true if every peer whose link is up has agreed to open no more streams on its link.
+  // Returns true if every peer that has opened a link to this worker has agreed to open no more
+  // streams on this link, or the link is down.
   bool peers_turned() const;
   // Returns true if no client connection and no link from a peer is left in this worker, and all
   // frames were sent.
@@ -154,13 +155,13 @@ class Worker final : public IterationEvents {
   // Returns false, and counts nothing, if kMovesMax moves are running. Moves are limited because a
   // peer keeps the connection to the server only for a short time between two streams. When a move
   // has ended, the worker calls ClientConnection::detach_if_due() of the connections that wait.
-  bool begin_move() { return moves_ < kMovesMax && (++moves_, true); }
+  bool begin_move() { return moves_.running < kMovesMax && (++moves_.running, true); }
   // Counts a move that the predecessor began, whatever the number of running moves.
-  void add_move() { ++moves_; }
+  void add_move() { ++moves_.running; }
   // Counts the end of a move.
   void end_move() {
-    --moves_;
-    move_ended_ = true;
+    --moves_.running;
+    moves_.ended = true;
   }
 
   // --- For links from peers ---
@@ -215,6 +216,11 @@ class Worker final : public IterationEvents {
   engine::SessionOptions session_options(std::string peer) const;
 
   struct Deferred;  // objects that are deleted at the end of the iteration
+  // Moves of connections to servers between streams, in a takeover.
+  struct Moves {
+    size_t running = 0;
+    bool ended = false;  // a move ended in this iteration, so another move can begin
+  };
 
   Reactor& reactor_;
   Setup setup_;
@@ -229,8 +235,7 @@ class Worker final : public IterationEvents {
   LineBudget link_lines_;  // limits the log lines about links that peers open and close
   PeerShares peer_shares_;
   size_t next_peer_ = 0;
-  size_t moves_ = 0;
-  bool move_ended_ = false;  // a move ended in this iteration, so another move can begin
+  Moves moves_;
   std::vector<size_t> connections_per_endpoint_;
 
   std::unique_ptr<Deferred> deferred_;

@@ -46,7 +46,7 @@ bool BulkSender::prepare(const std::shared_ptr<engine::Fabric>& fabric, ByteStre
   if (!region) {
     refused_ = true;
     LOG_EVERY_T(WARNING, 10)
-        << "shared memory: an application's ring is copied instead of being read by the device: "
+        << "shared memory: cannot register an application's ring, so its bytes are copied: "
         << region.error().message;
     return false;
   }

@@ -110,7 +110,7 @@ class Connection final : public StreamEvents {
     const IoResult result = stream_->write(from);
     note_error(result, EPIPE, false);
     if (result.kind != IoResult::Kind::kOk) return result.kind;
-    require(result.bytes >= 1 && result.bytes <= bytes, "it wrote more than it was given");
+    require(result.bytes >= 1 && result.bytes <= bytes, "it wrote no byte or too many");
     written_ += result.bytes;
     return result.kind;
   }

@@ -157,7 +157,8 @@ void Takeover::take(TakeoverMessage message) {
   LOG(WARNING) << "takeover: the previous hatrpcd sent a message that is not allowed in this "
                   "state; its channel is closed";
   went_ ? events_->on_predecessor_left()
-        : events_->on_refused("it sent a message that is not allowed in this state");
+        : events_->on_refused(
+              "the previous hatrpcd sent a message that is not allowed in this state");
 }
 
 void Takeover::go(const std::vector<std::string>& owned_paths) {

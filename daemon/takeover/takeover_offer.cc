@@ -162,12 +162,12 @@ void TakeoverOffer::take(const TakeoverMessage& message) {
   if (message.kind == TakeoverKind::kHello && state_ == State::kHello) return give_sockets(message);
   if (message.kind == TakeoverKind::kReady && state_ == State::kPreparing) return say_go(message);
   if (message.kind == TakeoverKind::kServing && state_ == State::kSentGo) return begin_serving();
-  constexpr const char* kWhy = "it sent a message that is not allowed in this state";
+  constexpr const char* kWhy = "the new hatrpcd sent a message that is not allowed in this state";
   state_ == State::kServing ? lose(kWhy) : refuse(kWhy);
 }
 
 void TakeoverOffer::on_late(evutil_socket_t, short, void* self) {
-  static_cast<TakeoverOffer*>(self)->refuse("it took too long");
+  static_cast<TakeoverOffer*>(self)->refuse("the new hatrpcd took too long");
 }
 
 void TakeoverOffer::refuse(const std::string& why) {
@@ -211,7 +211,7 @@ void TakeoverOffer::give_sockets(const TakeoverMessage& hello) {
       descriptors.push_back(sockets_[at]->fd());
     }
     if (channel_->send(kind, addresses, {}, descriptors) != TakeoverChannel::Sent::kSent) {
-      return refuse("it does not receive the listening sockets");
+      return refuse("the new hatrpcd does not receive the listening sockets");
     }
   }
   enter(State::kPreparing, kReadyTime);

@@ -347,7 +347,7 @@ TEST_F(TakeoverTest, RefusesWhoKeepsToNoOrder) {
                                   TakeoverKind::kConnection}) {
     const auto raw = connect_raw();
     raw->send(kind, "host-a");
-    EXPECT_EQ(next(*raw), "it sent a message that is not allowed in this state");
+    EXPECT_EQ(next(*raw), "the new hatrpcd sent a message that is not allowed in this state");
     EXPECT_EQ(next(*raw), TakeoverChannel::kEnded);
   }
   EXPECT_TRUE(old_.events.empty());

@@ -77,8 +77,9 @@ class FakeCertificates {
     if (!made) throw std::runtime_error(made.error().message);
   }
 
-  // Makes the folder three/ and its lists. Its root CA allows intermediate CAs; the CAs of
-  // make_certificates() do not.
+  // Makes the folder three/ (a root CA, an intermediate CA and a host) and, beside this folder, the
+  // lists of certificates that the two CAs have revoked. The root CA allows intermediate CAs; the
+  // CAs of make_certificates() do not.
   void make_chain() const {
     std::filesystem::create_directories(folder_ + "/three");
     const Issued root = issue("CN=root", "CA:TRUE", nullptr);

@@ -217,7 +217,7 @@ IoResult TlsStream::fail_verification() {
   const TlsFailure failure = expired                          ? TlsFailure::kExpired
                              : why == X509_V_ERR_CERT_REVOKED ? TlsFailure::kRevoked
                                                               : TlsFailure::kUntrusted;
-  return fail_with(failure, std::string("TLS: the peer's certificate is not good: ") +
+  return fail_with(failure, std::string("TLS: the peer's certificate is not valid: ") +
                                 X509_verify_cert_error_string(why));
 }
 
@@ -231,8 +231,7 @@ void TlsStream::fail_if_revoked(std::shared_ptr<const TlsContext> context) {
 }
 
 IoResult TlsStream::fail_revoked() {
-  return fail_with(TlsFailure::kRevoked,
-                   "TLS: the peer's certificate is not good any more: revoked");
+  return fail_with(TlsFailure::kRevoked, "TLS: the peer's certificate has been revoked");
 }
 
 IoResult TlsStream::fail_with(TlsFailure failure, const std::string& text) {

@@ -82,7 +82,7 @@ TEST(HandshakeWithCrl, RefusesWhomTheListNames) {
   };
   TlsPair accepts(connection_of("one/host-a", "one"), with("crl.pem", "one/host-b"));
   accepts.pump();
-  EXPECT_THAT(accepts.acceptor.error, HasSubstr("is not good: certificate revoked"));
+  EXPECT_THAT(accepts.acceptor.error, HasSubstr("is not valid: certificate revoked"));
   EXPECT_EQ(accepts.acceptor.failures(TlsFailure::kRevoked), 1u);
   EXPECT_THAT(accepts.initiator.error, HasSubstr("certificate revoked"));
 
@@ -118,7 +118,7 @@ TEST(HandshakeWithCrl, AListThatComesLaterEndsTheStreamsOfThoseWhomItNames) {
     EXPECT_EQ(trusts.error + revoked.error, "");
     trusts.stream->fail_if_revoked(names_host_a);
     pair.pump();
-    EXPECT_THAT(trusts.error, HasSubstr("is not good any more: revoked"));
+    EXPECT_THAT(trusts.error, HasSubstr("has been revoked"));
     EXPECT_EQ(trusts.failures(TlsFailure::kRevoked), 1u);
     trusts.stream->fail_if_revoked(names_host_a);
     EXPECT_EQ(trusts.failures(TlsFailure::kRevoked), 1u) << "it has failed already";
@@ -131,7 +131,7 @@ TEST(HandshakeWithCrl, AListThatComesInBetweenIsHeeded) {
   pair.acceptor.stream->fail_if_revoked(
       *TlsContext::load(made.files_with("crl.pem", "one/host-b")));
   pair.pump();
-  EXPECT_THAT(pair.acceptor.error, HasSubstr("is not good any more: revoked"));
+  EXPECT_THAT(pair.acceptor.error, HasSubstr("has been revoked"));
   EXPECT_EQ(pair.acceptor.counters.handshakes.value(), 0u);
 }
 
@@ -178,14 +178,14 @@ INSTANTIATE_TEST_SUITE_P(
                      {"one/host-b",
                       "one",
                       {},
-                      "is not good: unable to get local issuer",
+                      "is not valid: unable to get local issuer",
                       TlsFailure::kUntrusted}},
         HandshakeRow{
             "acceptor_of_another_ca",
             {"one/host-a",
              "one",
              {},
-             "is not good: unable to get local issuer",
+             "is not valid: unable to get local issuer",
              TlsFailure::kUntrusted},
             {"two/host-b", "one", {}, "refuses this node: unknown ca", TlsFailure::kRefused}},
         HandshakeRow{"initiator_that_has_expired",
@@ -197,12 +197,15 @@ INSTANTIATE_TEST_SUITE_P(
                      {"one/host-b",
                       "one",
                       {},
-                      "is not good: certificate has expired",
+                      "is not valid: certificate has expired",
                       TlsFailure::kExpired}},
-        HandshakeRow{
-            "acceptor_that_has_expired",
-            {"one/host-a", "one", {}, "is not good: certificate has expired", TlsFailure::kExpired},
-            {"one/host-e", "one", {}, "certificate expired", TlsFailure::kRefused}},
+        HandshakeRow{"acceptor_that_has_expired",
+                     {"one/host-a",
+                      "one",
+                      {},
+                      "is not valid: certificate has expired",
+                      TlsFailure::kExpired},
+                     {"one/host-e", "one", {}, "certificate expired", TlsFailure::kRefused}},
         HandshakeRow{
             "initiator_without_certificate",
             {"", "one", {}, "certificate required", TlsFailure::kRefused},

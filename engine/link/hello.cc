@@ -54,7 +54,7 @@ Result<Hello> decode_hello(Bytes payload) {
   if (header.node_bytes == 0 || header.node_bytes > kNodeBytesMax ||
       header.peer_bytes > kNodeBytesMax ||
       payload.size() != sizeof header + header.node_bytes + header.peer_bytes) {
-    return fail(ErrorCode::kProtocol, "the hello's names do not fit its length");
+    return fail(ErrorCode::kProtocol, "the names in the hello have wrong lengths");
   }
   if (header.version_min > kLinkVersion || header.version_max < kLinkVersionMin) {
     return fail(ErrorCode::kUnsupported,

@@ -207,8 +207,8 @@ Result<void> LaneSet::accept(Member& member, Bytes payload) {
                     " lanes, the maximum: use fewer distinct protocol and payload_size hints");
   }
   if (const std::string& reach = host_.reach(); wanted.reach != reach) {
-    return fail(ErrorCode::kUnsupported, "the fabrics do not reach each other: '" + wanted.reach +
-                                             "' there, '" + reach + "' here");
+    return fail(ErrorCode::kUnsupported,
+                "the fabrics do not reach each other: '" + wanted.reach + "' and '" + reach + "'");
   }
   member.wish = wanted.wish;
   HAT_TRY(const LaneShape back, events_.on_lane_wanted(wanted.wish));

@@ -110,8 +110,8 @@ TEST_F(LaneSets, AnAcceptorRefusesInWords) {
   const std::string here = host_->reach();
   say(FrameKind::kLaneOpen, 1, open_bytes("loop of another host"));
   EXPECT_EQ(last_kind(), FrameKind::kLaneClose);
-  EXPECT_EQ(last_words(), "the fabrics do not reach each other: 'loop of another host' there, '" +
-                              here + "' here");
+  EXPECT_EQ(last_words(),
+            "the fabrics do not reach each other: 'loop of another host' and '" + here + "'");
   say(FrameKind::kLaneOpen, 2, {std::byte{1}});
   EXPECT_THAT(last_words(), HasSubstr("too short"));
   refuses_ = true;

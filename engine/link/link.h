@@ -41,8 +41,8 @@ class Link final : public SessionEvents {
   Link(Reactor& reactor, Address address, SessionOptions options, Duration backoff_max,
        uint32_t seed, LinkEvents& events);
 
-  // Makes this link the replacement of `before`, whose peer is going to shut down: continues the
-  // count of sessions() of `before`.
+  // Makes this link the replacement of `before`, whose peer is going to shut down. The link
+  // continues the count of sessions() of `before`, and takes over tried() and last_error().
   void follow(const Link& before);
   // Makes the link not reconnect after the current session ends.
   void retire() { retired_ = true; }

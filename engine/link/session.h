@@ -46,7 +46,8 @@ class LaneFrames {
   virtual void on_lane_frame(const FrameHeader& header, Bytes payload) = 0;
 };
 
-// Receives the frames of a session for measuring RDMA costs (engine/link/calibration_session.h).
+// Receives those frames of a session that serve to measure the costs of RDMA
+// (engine/link/calibration_session.h).
 class CostFrames {
  public:
   virtual ~CostFrames() = default;

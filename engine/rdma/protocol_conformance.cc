@@ -1,11 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/rdma/protocol_conformance.h"
 
+#include <functional>
 #include <random>
-
-#include "engine/fake_member.h"
+#include <utility>
 
 namespace hat::engine {
+namespace {
+
+// A stream that waits until its lane is no longer congested.
+struct Waiter final : SendTurns::Member {
+  explicit Waiter(std::function<void()> what) : Member(0), send(std::move(what)) {}
+  void on_turn() override {
+    ++turns;
+    send();
+  }
+  std::function<void()> send;
+  int turns = 0;
+};
+
+}  // namespace
 
 GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(ProtocolConformance);
 
@@ -148,10 +162,9 @@ TEST_P(ProtocolConformance, IsCongestedWhileTooMuchWaitsAndThenServesTheStreamsT
     client_->lane->flush();
     ASSERT_LT(number, 10'000u);
   }
-  FakeMember member;
-  member.on_each = [&] { client_->call(++number, 900, 0); };
-  EXPECT_EQ(client_->lane->turns().budget(member), 0u);
-  ASSERT_TRUE(until([&] { return member.turns == 1; }));
+  Waiter waiter([&] { client_->call(++number, 900, 0); });
+  EXPECT_EQ(client_->lane->turns().budget(waiter), 0u);
+  ASSERT_TRUE(until([&] { return waiter.turns == 1; }));
   EXPECT_FALSE(client_->lane->congested());
   EXPECT_TRUE(until([&] { return server_->frames.size() == number; }));
 }

@@ -36,9 +36,9 @@ void ReceiveSide::set_memory(Buffer window, Buffer extra) {
   extra_ = std::move(extra);
 }
 
-// The other side can send by the two legs of its shape, and also by kSend (SendSide::leg_for()) and
-// kReadRndv. With a fetch leg, the other side uses kSend and kReadRndv while this side does not
-// READ replies.
+// Returns true if the other side can send by `leg`: one of the two legs of its shape; kSend, for
+// small frames that the shape's leg does not carry (SendSide::leg_for()); or kReadRndv, which a
+// fetch leg uses for large replies that wait in slots while this side READs none (Fetch::push()).
 bool ReceiveSide::receives_by(Leg leg) const {
   return leg == Leg::kSend || leg == Leg::kReadRndv || leg == shape_.leg || leg == shape_.beyond;
 }

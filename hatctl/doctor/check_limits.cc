@@ -213,10 +213,11 @@ void check_descriptors(const Examined& examined, Findings& findings) {
   const uint64_t limit = process.descriptors.hard;
   const std::string text = (limit == kUnlimited ? "no limit" : std::to_string(limit) + " at most") +
                            "; " + std::to_string(needed) +
-                           " are needed if every endpoint has limits.max_connections";
+                           " are needed if every endpoint and every served service has "
+                           "limits.max_connections on each worker";
   if (limit >= needed || !examined.host.daemon) return findings.ok("", text);
   const std::string enough = std::to_string(std::max<uint64_t>(needed, 1u << 20));
-  findings.warn("", text + ": connections beyond this limit are refused",
+  findings.warn("", text + ": at this limit hatrpcd accepts no more connections, and new ones wait",
                 set_limit(examined, "LimitNOFILE=" + enough, "--ulimit nofile=" + enough));
 }
 

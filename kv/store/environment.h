@@ -102,7 +102,8 @@ class Environment {
   };
 
   Environment(const EnvironmentOptions& options, Descriptor folder, Handle handle);
-  // Opens `folder` and locks it for this process, until the descriptor is closed.
+  // Opens `folder`, which it creates if needed, and locks it until the descriptor is closed. Fails
+  // if another process has locked the folder.
   static Result<Descriptor> lock(const std::string& folder);
   static Result<Handle> open_lmdb(const EnvironmentOptions& options);
   int try_to_write(const Changes& change);

@@ -60,7 +60,8 @@ Result<std::string> unescaped(std::string_view text) {
   return result;
 }
 
-// Returns the offset of the end of the key: the first =, : or space without a backslash before it.
+// Returns the offset of the end of the key: the first =, : or blank (space, tab or form feed)
+// without a backslash before it, or the end of the line if there is none.
 size_t end_of_key(std::string_view line) {
   for (size_t i = 0; i < line.size(); ++i) {
     if (line[i] == '\\') {

@@ -21,7 +21,7 @@ constexpr uint64_t kSeedsOfRelease = 1000;
 
 constexpr const char* kUsage =
     R"(usage: sim_test [--seeds N] [--from SEED]     seeds SEED … SEED+N-1
-       sim_test --seed SEED [--trace]          one seed; --trace tells what happens
+       sim_test --seed SEED [--trace]          one seed; --trace prints every event
        sim_test --canaries                     mistakes made on purpose must be found
 )";
 
@@ -55,7 +55,7 @@ uint64_t count_wanderers(uint64_t from) {
   for (uint64_t seed = from; seed < from + kScenarios; ++seed) {
     const uint64_t path = World(seed, Canary::kNone, false).run().fingerprint;
     if (World(seed, Canary::kNone, false).run().fingerprint == path) continue;
-    std::printf("seed %llu took two paths: something depends on more than the seed\n",
+    std::printf("seed %llu ran differently the second time, so its failures cannot be replayed\n",
                 static_cast<unsigned long long>(seed));
     ++wanderers;
   }

@@ -138,8 +138,7 @@ void AcceptedLink::take(uint32_t lane, const FrameHeader& header, engine::Bytes 
   }
   // Another kReset frame with the reason was sent over TCP when the stream lost its lane. The
   // answer has the reason too, because the answer can arrive before the other kReset frame.
-  constexpr std::string_view kDetail =
-      "RDMA lane: the stream ended with the lane that it was leaving";
+  constexpr std::string_view kDetail = "RDMA lane: the lane that carried the stream was lost";
   const engine::FailMeta meta{engine::Failure::kLinkLost, 1};
   this->lane(lane).frames->send(
       answer, {std::as_bytes(std::span(&meta, 1)), std::as_bytes(std::span(kDetail))});

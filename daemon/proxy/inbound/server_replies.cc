@@ -105,7 +105,8 @@ void ServerStream::finish_reply(thrift::Outcome outcome) {
   if (cut_short) {
     // The server has only a part of the request, or the client has given up the call, so the
     // connection cannot carry another call.
-    return lose_upstream(Failure::kUpstreamClosed, true, "an earlier request was cut short");
+    return lose_upstream(Failure::kUpstreamClosed, true,
+                         "the client gave up an earlier request before all of it was sent");
   }
   if (pooled_ && upstream_ && calls_.empty()) {  // the next call may share a connection again
     stream_.grant(upstream_->backlog());

@@ -73,8 +73,8 @@ void ServerStream::ask_pooled(ServedCall& call) {
   if (!request || call.replies > 1) {
     return fail_front(Failure::kNotOneMessage, false,
                       served_.service +
-                          " is served by shared connections, and takes one whole "
-                          "message at a time");
+                          " uses shared connections, so each request must be exactly one "
+                          "Thrift message");
   }
   // Reads the function's name from the message, as the server does, and not from the peer's kCall
   // frame. The manifest, and not the message's type, determines whether the function has a reply.

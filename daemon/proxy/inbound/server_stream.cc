@@ -206,7 +206,8 @@ void ServerStream::on_cancel(uint64_t ordinal) {
     // Closes the connection if the server has only a part of the request, because the server would
     // read the next request as the rest of this request.
     if (!call.is_complete() && call.is_handed_over()) {
-      return lose_upstream(Failure::kUpstreamClosed, true, "an earlier request was cut short");
+      return lose_upstream(Failure::kUpstreamClosed, true,
+                           "the client gave up an earlier request before all of it was sent");
     }
     return advance();
   }
@@ -414,7 +415,8 @@ void ServerStream::advance() {
     if (call.is_cancelled()) {
       if (call.is_handed_over()) {
         stream_.grant(calls_.drop_held(call));
-        return lose_upstream(Failure::kUpstreamClosed, true, "an earlier call passed its deadline");
+        return lose_upstream(Failure::kUpstreamClosed, true,
+                             "the client gave up an earlier call that the server had begun");
       }
       end_cancelled();
       continue;

@@ -104,7 +104,8 @@ void ClientConnection::on_reply(const FrameHeader& header, Bytes payload) {
 void ClientConnection::on_no_reply(Call& call) {
   note_end(call);
   if (call.reply != Reply::kPossible) {
-    return fail(call, Failure::kUpstreamClosed, "the server answered a later call instead");
+    return fail(call, Failure::kUpstreamClosed,
+                "the server sent no reply to this call, but answered a later one");
   }
   finish(call, CallOutcome::kOneway);
   answer_failed_calls();

@@ -297,7 +297,7 @@ void ClientConnection::add_message(const thrift::Head& head) {
     return calls_.add_message(*current_, head);
   }
   // The first call of the Thrift frame has failed, so this call fails too, with its own answer.
-  fail(add_call(head, route), *discarding_, "an earlier call of the same frame failed");
+  fail(add_call(head, route), *discarding_, "an earlier call in the same Thrift frame failed");
 }
 
 void ClientConnection::wait_for(Wait what) {

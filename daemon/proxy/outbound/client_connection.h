@@ -232,7 +232,8 @@ class ClientConnection final : public StreamEvents,
   UnitReader reader_;
   ByteQueue backlog_;        // bytes that were read from the client, but not given to reader_
   Call* current_ = nullptr;  // the call whose request is arriving
-  // Set while the rest of a failed call's request is dropped: the reason of the failure.
+  // Set while the rest of a request is dropped, because its call has failed, or because its reply
+  // has ended before the request. Later calls of the same Thrift frame fail with this value.
   std::optional<engine::Failure> discarding_;
 
   CallQueue calls_;

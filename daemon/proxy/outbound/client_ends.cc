@@ -40,8 +40,8 @@ void ClientConnection::on_end_of_input() {
   if (!over()) pass_end();
 }
 
-// Passes the client's FIN to the server at once, so that the server can stop work for a client that
-// has gone.
+// Passes the client's FIN to the peer daemon, which passes it to the server if the client has a
+// connection to the server of its own. So the server can stop work for a client that has gone.
 void ClientConnection::pass_end() {
   if (input_ == Input::kPassedOn) return;
   input_ = Input::kPassedOn;
@@ -68,8 +68,9 @@ void ClientConnection::end_after_answers() {
   if (!waits_for_link()) worker_.deadlines().set(*this, kServerEndWait);
 }
 
-// Ends the calls in flight without an answer, in this daemon and at the peer. Answers that wait to
-// be written to the client are still written.
+// Ends the calls in flight without an answer, in this daemon and at the peer, and then the client's
+// connection. Answers that wait to be written to the client are written first. But if a part of a
+// reply has arrived, the connection is reset at once, because this reply cannot be completed.
 void ClientConnection::end_without_answers() {
   if (over()) return;
   const bool cut = !calls_.empty() && calls_.front().reply_started;

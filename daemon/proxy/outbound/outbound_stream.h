@@ -49,7 +49,7 @@ class OutboundStream {
     kPinned,     // the connection to the server cannot move, so the stream stays on its link
   };
 
-  // `turn` is the owner's place in the queue of a congested lane.
+  // Makes an object without a stream. The lanes queue `turn` while the stream waits for a lane.
   OutboundStream(Worker& worker, ClientConnection& owner, size_t endpoint,
                  engine::SendTurns::Member& turn);
   ~OutboundStream() { change_to(Server::kAny); }

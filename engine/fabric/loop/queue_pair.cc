@@ -85,7 +85,7 @@ QueuePairAddress LoopQueuePair::address() const {
 // The side with the smaller address creates the pair's memory and connects to the peer's listener.
 Result<void> LoopQueuePair::connect(const QueuePairAddress& other) {
   if (state_ != QueuePairState::kUnconnected) {
-    return hat::fail(ErrorCode::kBusy, "loop fabric: this queue pair is already connected");
+    return hat::fail(ErrorCode::kBusy, "loop fabric: this queue pair was already connected");
   }
   HAT_TRY(const Address address, parse(other));
   other_address_ = other;

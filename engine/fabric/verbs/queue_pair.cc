@@ -201,7 +201,7 @@ QueuePairAddress VerbsQueuePair::address() const {
 
 Result<void> VerbsQueuePair::connect(const QueuePairAddress& other) {
   if (state_ != QueuePairState::kUnconnected) {
-    return hat::fail(ErrorCode::kBusy, device_.name + ": this queue pair is already connected");
+    return hat::fail(ErrorCode::kBusy, device_.name + ": this queue pair was already connected");
   }
   Address address;
   std::memcpy(&address, other.data(), sizeof address);
