@@ -90,8 +90,9 @@ struct ManifestPath {
 };
 
 // Reads all files and directories in `paths`, and returns their services as one manifest. In a
-// directory, reads every file *.yaml and *.yml in the order of names; follows symbolic links. If a
-// service is defined twice, adds an error with both source locations.
+// directory, reads every file *.yaml and *.yml whose name does not begin with ".", in the order of
+// names; follows symbolic links. If a service is defined twice, adds an error with both source
+// locations.
 Manifest load_manifests(const std::vector<ManifestPath>& paths, Diagnostics& diagnostics);
 
 // Returns the manifest as text, from which read_manifest() makes an equal manifest. The order of

@@ -198,8 +198,8 @@ struct Program;
 struct Include {
   Name path;  // as written
 
-  // Set by load(): the included file, or nullptr if the file does not exist or hintgen refused to
-  // read the file (`refused`).
+  // Set by load(): the included file, or nullptr if the file does not exist, or if hintgen reported
+  // an error in place of reading the file (`refused`).
   const Program* program = nullptr;
   bool refused = false;
 };

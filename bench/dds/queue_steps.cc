@@ -10,7 +10,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// A step's copy of the plan's data. Each process needs a copy, because the plan is not shared.
+// The data of the plan that the functions of a step use. Each step has a copy, because
+// shape.checksums differs between steps.
 struct QueueStep {
   QueueShape shape;
   uint64_t operations;

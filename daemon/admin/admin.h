@@ -44,8 +44,8 @@ class AdminServer {
   static void on_unix(evhttp_request* request, void* self);
   void answer(evhttp_request* request, bool local);
 
-  // One listening address. If the process has no descriptor left for a new connection, the server
-  // stops accepting until `each_second` fires.
+  // One listening address. If the server cannot accept a connection, for example because no
+  // descriptor is left, it stops accepting until `each_second` fires.
   struct Door {
     AdminConnections connections;
     Owned<evhttp, evhttp_free> server;

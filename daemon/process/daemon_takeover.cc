@@ -75,9 +75,10 @@ void Daemon::on_connection(TakenConnection connection) {
 
 void Daemon::on_server_connection(DetachedConnection connection) {
   if (!detached_.adopt(std::move(connection), std::chrono::steady_clock::now())) {
-    LOG(ERROR) << "takeover: a connection to a server is lost: more than "
-               << DetachedConnections::kConnectionsMax
-               << " connections already wait for their peers";
+    LOG(ERROR) << "takeover: a connection to a server is lost: "
+               << DetachedConnections::kConnectionsMax << " connections in all, or "
+               << DetachedConnections::kConnectionsOfPeerMax
+               << " of its peer, already wait for their peers";
   }
 }
 

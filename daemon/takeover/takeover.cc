@@ -170,9 +170,10 @@ void Takeover::go(const std::vector<std::string>& owned_paths) {
 void Takeover::on_end(const std::string& why) {
   stop();
   if (went_) return events_->on_predecessor_left();
-  // The old daemon has died: if it continued to run, it would have sent kRefuse before it closed
-  // the channel. The new daemon has the listening sockets already, and continues.
-  LOG(WARNING) << "takeover: the previous hatrpcd died during the takeover: " << why;
+  // The old daemon has most likely died: if it continued to run, it would have sent kRefuse before
+  // it closed the channel. The new daemon has the listening sockets already, and continues.
+  LOG(WARNING) << "takeover: the channel to the previous hatrpcd broke during the takeover: "
+               << why;
   went_ = true;
   events_->on_go(listening_);
   events_->on_predecessor_left();

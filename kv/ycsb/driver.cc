@@ -36,7 +36,8 @@ Clock::duration ticks(double seconds) {
 }
 
 // Makes one operation, and measures the time from its first call to its last answer. `before` is
-// the time at which the thread's previous operation ended, and is set to the end of this operation.
+// the time at which the thread's previous operation ended, for the think time between the two, and
+// is set to the end of this operation.
 void make_one(Share& share, Operation operation, int64_t record, Clock::time_point& before,
               unsigned& failures_in_a_row) {
   share.client->prepare(operation, record);

@@ -181,8 +181,8 @@ void PooledCall::on_upstream_bytes(Bytes bytes) {
   if (!answer_.empty() || state_ == State::kAnswered) events_.on_pooled_answer();
   if (state_ == State::kAsked && keeps_too_much()) {
     return fail(Failure::kUpstreamClosed, true,
-                ": the client reads the reply too slowly, and limits.shared_reply, or its node's "
-                "quarter of limits.max_buffered, is reached");
+                ": the client reads the reply too slowly, and limits.shared_reply, "
+                "limits.max_buffered, or the quarter of it that one peer can use, is exceeded");
   }
   if (parked() && can_give_up()) worker_.upstreams().serve_waiting(served_);
 }

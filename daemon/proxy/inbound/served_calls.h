@@ -123,8 +123,8 @@ struct ServedCall {
     return is_handed_over() && (match == Match::kOrder ||
                                 (name == name_hash && (match == Match::kName || seqid == id)));
   }
-  // Returns true if no part of the request may be written to the server yet, because the whole
-  // request must be checked first.
+  // Returns true if no part of the request may be written to the server now, because the whole
+  // request must be checked first, or because the request will be refused.
   bool must_wait() const { return check == Check::kAwaited || check == Check::kDenied; }
   // Returns true if the peer's RDMA lane counts a reply to this call as expected.
   bool is_due() const { return is_complete() && replies != 0; }

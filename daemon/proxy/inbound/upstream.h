@@ -205,7 +205,8 @@ class UpstreamPool {
   // Closes a connection that open(), adopt() or keep() returned.
   void close(std::unique_ptr<UpstreamConnection> connection);
 
-  // Returns a shared connection for one call. If none is free, returns null, and later calls
+  // Returns a shared connection for one call: an idle one, or a new one if the limit permits, or one
+  // that a parked call gives up. If there is none, returns null, and later calls
   // PooledCall::on_turn() with a connection. The waiting calls get connections in their order.
   std::unique_ptr<UpstreamConnection> acquire(const ServedConfig& served, PooledCall& call);
   // Takes back a shared connection. Keeps the connection for other calls if `reusable` is true (no
@@ -215,7 +216,7 @@ class UpstreamPool {
   void park(PooledCall& call);
   // Undoes park(): from now on `call` keeps its connection even if another call waits for one.
   void unpark(PooledCall& call);
-  // Gives free connections to the calls that wait for one.
+  // Gives connections to the calls that wait for one, until acquire() would return null.
   void serve_waiting(const ServedConfig& served);
   // Removes `call` from the calls that wait for a connection.
   void forget(PooledCall& call);

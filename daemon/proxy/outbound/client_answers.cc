@@ -139,7 +139,8 @@ void ClientConnection::on_raw(Bytes payload) {
   }
   if (life_ == Life::kEnding) {
     return fail_opaque(Failure::kUpstreamClosed,
-                       "the connection was about to end after its last answer");
+                       "the server sent bytes that are not a Thrift message, while the connection "
+                       "waited only for its last answers");
   }
   write(payload, From::kStream);
 }
