@@ -58,9 +58,9 @@ bool is_usual_head(std::span<const std::byte> envelope, const Head& head);
 struct ArgumentTypes {
   const FieldSpecs& arguments;
   const NamedTypes& types;  // the types to which the arguments refer by name
-  // True if the structs of the request may have fields that the manifest does not list. Such a
-  // field must have an id above 0, and may be a scalar or a string, but not a struct, a container or
-  // a uuid.
+  // True if structs in the request may have fields that the manifest does not list. Such a field
+  // must have an id above 0, and may be a scalar or a string, but not a struct, a container or a
+  // uuid.
   bool allow_unknown_fields;
 };
 

@@ -20,6 +20,7 @@ void World::plant_canary() {
   };
   switch (canary_) {
     case Canary::kNone:
+    case Canary::kStarvedClient:  // build_crowd() plants it
       return;
     case Canary::kHandledTwice:
       return server_errs(ServerMistake::kHandlesTwice);
@@ -56,6 +57,7 @@ void World::plan_fault(TimePoint when) {
     switch (scenario_) {
       case Scenario::kCalm:
       case Scenario::kHostile:
+      case Scenario::kCrowd:
         return;
       case Scenario::kLinks:
         return fault_on_links();

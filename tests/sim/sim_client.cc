@@ -35,7 +35,8 @@ SimClient::SimClient(SimNetwork& network, CallBook& book, ClientPlan plan, const
       })) {}
 
 void SimClient::start() {
-  next_->set(network_.now() + random_.between(Duration(0), kReconnectMax));
+  const Duration latest = plan_.is_even ? Duration(0) : kReconnectMax;
+  next_->set(network_.now() + random_.between(Duration(0), latest));
 }
 
 void SimClient::connect() {
@@ -64,8 +65,8 @@ void SimClient::add_call() {
   --calls_left_here_;
   --calls_left_;
   SimCall call{.connection = connection_, .dialect = &plan_.dialect};
-  call.request_bytes = random_.log_between(0, plan_.request_bytes_max);
-  call.reply_bytes = random_.log_between(0, plan_.reply_bytes_max);
+  call.request_bytes = random_.log_between(plan_.request_bytes_min, plan_.request_bytes_max);
+  call.reply_bytes = random_.log_between(plan_.reply_bytes_min, plan_.reply_bytes_max);
   call.seqid = random_.percent(50) ? 0 : static_cast<int32_t>(random_.next());
   call.of_liar = plan_.of_liar;
   // Each call to a hostile server has a unique sequence id, so that the daemon and the simulation
@@ -92,9 +93,9 @@ void SimClient::add_call() {
     }
   } else {
     const bool timed = random_.percent(plan_.timed_percent);
-    call.name = timed ? "timed" : random_.percent(80) ? "echo" : "unlisted";
+    call.name = timed ? "timed" : plan_.is_even || random_.percent(80) ? "echo" : "unlisted";
     if (timed) call.timeout = kTimeout;
-    if (random_.percent(20)) {
+    if (!plan_.is_even && random_.percent(20)) {
       call.behaviour =
           random_.percent(50) ? Behaviour::kDeclaredException : Behaviour::kAppException;
     }

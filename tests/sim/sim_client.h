@@ -21,13 +21,16 @@ struct ClientPlan {
   size_t calls_per_connection = 10;
   size_t depth = 1;           // how many two-way calls may be unanswered at the same time
   size_t calls_out_max = 40;  // the daemon's limit of unanswered calls per connection
+  uint64_t request_bytes_min = 0;
   uint64_t request_bytes_max = 1000;
+  uint64_t reply_bytes_min = 0;
   uint64_t reply_bytes_max = 1000;
   uint32_t oneway_percent = 10;     // of all calls: those that are oneway
   uint32_t possible_percent = 50;   // of oneway calls of unlisted functions: those of ordinary type
   uint32_t timed_percent = 30;      // of two-way calls: those of the function "timed" (kTimeout)
   uint32_t bad_server_percent = 0;  // of two-way calls: those that get no complete reply
   uint32_t slow_percent = 0;        // of reads: those after which the client pauses
+  bool is_even = false;             // begins at once, and makes only calls that are alike
   bool half_closes = false;         // shuts down its sending side before the last answers
   bool of_liar = false;             // the server is hostile
   uint32_t leaves_percent = 0;      // of answers: those after which the client closes
@@ -46,6 +49,8 @@ class SimClient final : public StreamEvents {
 
   void start();
   bool done() const { return done_; }
+  // Returns how many calls of the plan were begun and are no longer in flight.
+  size_t calls_ended() const { return plan_.calls - calls_left_ - outstanding_.size(); }
   // Allows the current connection to end at any time, because the simulation stops the daemon.
   void expect_disturbance() { disturbed_ = true; }
   // Requires that a connection ends only after each call that a server has read is answered, as a

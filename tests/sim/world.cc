@@ -62,8 +62,9 @@ Manifest manifest(Random& random) {
 }  // namespace
 
 World::World(uint64_t seed, Canary canary, bool trace)
-    : scenario_(canary == Canary::kNone ? static_cast<Scenario>(seed % kScenarios)
-                                        : Scenario::kCalm),
+    : scenario_(canary == Canary::kNone            ? static_cast<Scenario>(seed % kScenarios)
+                : canary == Canary::kStarvedClient ? Scenario::kCrowd
+                                                   : Scenario::kCalm),
       canary_(canary),
       network_(seed),
       book_(network_),
@@ -73,7 +74,7 @@ World::World(uint64_t seed, Canary canary, bool trace)
   say_what_may_fail();
   build_servers();
   build_daemons();
-  build_clients();
+  scenario_ == Scenario::kCrowd ? build_crowd() : build_clients();
   if (scenario_ == Scenario::kHostile) build_hostile();
 }
 
@@ -87,6 +88,7 @@ void World::say_what_may_fail() {
   switch (scenario_) {
     case Scenario::kCalm:
     case Scenario::kHostile:
+    case Scenario::kCrowd:
       return book_.expect_prompt_answers();
     case Scenario::kLinks:
       book_.expect_prompt_answers();
@@ -108,7 +110,12 @@ void World::say_what_may_fail() {
 
 void World::build_daemons() {
   constexpr const char* kNames[] = {"host-a", "host-b", "host-c"};
-  const Manifest manifest = sim::manifest(random_);
+  Manifest manifest = sim::manifest(random_);
+  if (scenario_ == Scenario::kCrowd) {  // RDMA lanes of the simulation are never congested for long
+    for (FunctionSpec& function : manifest.services[0].functions) {
+      function.hints.both.transport = hat::Path::kTcp;
+    }
+  }
   std::optional<engine::Faults> faults;
   if (random_.percent(60)) {
     faults = {.seed = random_.next()};
@@ -133,7 +140,7 @@ void World::build_daemons() {
       for (size_t peer = 1; peer < std::size(kNames); ++peer) {
         node.peers.push_back({kNames[peer], address(host_ip(peer) + ":9465"), {}});
       }
-      const bool both = random_.percent(50);
+      const bool both = random_.percent(50) && scenario_ != Scenario::kCrowd;
       const std::vector<std::string> peers =
           both ? std::vector<std::string>{"host-b", "host-c"} : std::vector<std::string>{"host-b"};
       node.endpoints = {{address("tcp:10.0.0.1:9090"), "Mirror", peers},
@@ -151,6 +158,7 @@ void World::build_daemons() {
     Path link;  // between hosts
     link.latency_min = std::chrono::microseconds(20);
     link.latency_max = std::chrono::microseconds(random_.between(60, 2000));
+    if (scenario_ == Scenario::kCrowd) link.latency_min = link.latency_max;
     network_.set_path(*node.link.listen, link);
     daemons_.push_back(
         std::make_unique<SimDaemon>(network_, node, manifest, faults, random_.next()));
@@ -168,7 +176,7 @@ void World::build_servers() {
       const bool mirrored = i % 2 == 0;
       const Address where = address(host_ip(host) + kServerPorts[i]);
       Path path;
-      path.window_bytes = random_.log_between(2000, 200'000);
+      if (scenario_ != Scenario::kCrowd) path.window_bytes = random_.log_between(2000, 200'000);
       network_.set_path(where, path);
       servers_.push_back(
           std::make_unique<SimServer>(network_, book_, where, mirrored, random_.next()));
@@ -217,6 +225,26 @@ void World::build_clients() {
     clients_.push_back(std::make_unique<SimClient>(network_, book_, plan,
                                                    "app-" + std::to_string(i), random_.next()));
     if (scenario_ == Scenario::kDrains) clients_.back()->expect_orderly_ends();
+    clients_.back()->start();
+  }
+}
+
+// Builds clients that make the same calls, so that each should get the same share of the link.
+void World::build_crowd() {
+  ClientPlan plan{.endpoint = address(host_ip(0) + ":9090"), .service = "Mirror", .mirrored = true};
+  plan.is_even = true;
+  plan.calls = plan.calls_per_connection = 20;
+  plan.calls_out_max = daemons_[0]->node().limits.calls_per_connection_max;
+  plan.depth = std::min<size_t>(4, plan.calls_out_max);
+  const bool large_requests = random_.percent(50);
+  plan.request_bytes_min = plan.request_bytes_max = large_requests ? 50'000 : 100;
+  plan.reply_bytes_min = plan.reply_bytes_max = large_requests ? 100 : 50'000;
+  plan.oneway_percent = plan.possible_percent = plan.timed_percent = 0;
+  const size_t count = random_.between(12, 24);
+  for (size_t i = 0; i < count; ++i) {
+    plan.slow_percent = canary_ == Canary::kStarvedClient && i == 0 ? 100 : 0;
+    clients_.push_back(std::make_unique<SimClient>(network_, book_, plan,
+                                                   "app-" + std::to_string(i), random_.next()));
     clients_.back()->start();
   }
 }
@@ -276,14 +304,33 @@ void World::check_buffers() {
   }
 }
 
+// Checks, when the first client of a crowd has done its calls, that each client has done a third of
+// its calls. Less than half can be chance, because clients send at random times.
+void World::check_shares() {
+  if (scenario_ != Scenario::kCrowd || shares_checked_) return;
+  if (std::ranges::none_of(clients_, [](const auto& client) { return client->done(); })) return;
+  shares_checked_ = true;
+  size_t least = clients_.front()->calls_ended();
+  size_t most = least;
+  for (const auto& client : clients_) {
+    least = std::min(least, client->calls_ended());
+    most = std::max(most, client->calls_ended());
+  }
+  if (least * 3 < most) {
+    book_.broken("fairness: one client has made " + std::to_string(most) +
+                 " calls, and another one " + std::to_string(least));
+  }
+}
+
 Verdict World::run() {
   plant_canary();
   plan_faults();
   const auto stop = [this] {
     check_buffers();
+    check_shares();
     return stopped();
   };
-  const auto finished = [this] { return stopped() || (calm_ && clients_done()); };
+  const auto finished = [this, stop] { return stop() || (calm_ && clients_done()); };
   network_.after(kFaultsEnd, [this] { calm_down(); });
   network_.run_until(network_.now() + kFaultsEnd, stop);
   if (!network_.run_until(network_.now() + kAllAnswered, finished)) {

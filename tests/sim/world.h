@@ -29,11 +29,12 @@ enum class Scenario : uint8_t {
   kRestarts,
   kDrains,
   kHostile,  // no faults, but hostile clients, peers and servers
-  kEverything
+  kEverything,
+  kCrowd,  // no faults, but many clients with equal plans and more bytes than the link carries
 };
-inline constexpr uint64_t kScenarios = 7;
-inline constexpr const char* kScenarioNames[] = {"calm",   "links",   "servers",   "restarts",
-                                                 "drains", "hostile", "everything"};
+inline constexpr uint64_t kScenarios = 8;
+inline constexpr const char* kScenarioNames[] = {"calm",   "links",   "servers",    "restarts",
+                                                 "drains", "hostile", "everything", "crowd"};
 
 // Deliberate mistakes in a run without other faults. The simulation must find each of them.
 enum class Canary : uint8_t {
@@ -46,6 +47,7 @@ enum class Canary : uint8_t {
   kLostOneway,
   kLostSegment,
   kKeptConnection,
+  kStarvedClient,
 };
 struct CanaryName {
   Canary canary;
@@ -60,6 +62,7 @@ inline constexpr CanaryName kCanaries[] = {
     {Canary::kLostOneway, "a oneway call that never arrives"},
     {Canary::kLostSegment, "bytes that the network loses without a sign"},
     {Canary::kKeptConnection, "a connection that never ends"},
+    {Canary::kStarvedClient, "a client that gets less than its share"},
 };
 
 struct Verdict {
@@ -82,6 +85,7 @@ class World {
   void build_daemons();
   void build_servers();
   void build_clients();
+  void build_crowd();
   void build_hostile();
   void plant_canary();
   void plan_faults();
@@ -95,11 +99,13 @@ class World {
   void bring_back(SimDaemon& daemon, Duration after);
   void calm_down();
   bool nothing_fails() const {
-    return scenario_ == Scenario::kCalm || scenario_ == Scenario::kHostile;
+    return scenario_ == Scenario::kCalm || scenario_ == Scenario::kHostile ||
+           scenario_ == Scenario::kCrowd;
   }
   bool clients_done() const;
   bool stopped() const { return !book_.first_broken().empty(); }
   void check_buffers();
+  void check_shares();
   void check_oneways();
   void check_at_rest();
   void check_drains();
@@ -114,6 +120,7 @@ class World {
   std::vector<std::unique_ptr<SimClient>> clients_;
   std::vector<std::unique_ptr<Hostile>> hostile_;
   bool calm_ = false;
+  bool shares_checked_ = false;
 };
 
 }  // namespace hat::sim

@@ -205,8 +205,8 @@ class UpstreamPool {
   // Closes a connection that open(), adopt() or keep() returned.
   void close(std::unique_ptr<UpstreamConnection> connection);
 
-  // Returns a shared connection for one call: an idle one, or a new one if the limit permits, or one
-  // that a parked call gives up. If there is none, returns null, and later calls
+  // Returns a shared connection for one call: an idle one, or a new one if the limit permits, or
+  // one that a parked call gives up. If there is none, returns null, and later calls
   // PooledCall::on_turn() with a connection. The waiting calls get connections in their order.
   std::unique_ptr<UpstreamConnection> acquire(const ServedConfig& served, PooledCall& call);
   // Takes back a shared connection. Keeps the connection for other calls if `reusable` is true (no
