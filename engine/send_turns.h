@@ -33,7 +33,8 @@ class Lane;
 
 class SendTurns {
  public:
-  static constexpr int64_t kTurnBytes = kPieceBytesMax;
+  // A turn is as large as a stream's window, so that a message up to this size needs one turn.
+  static constexpr int64_t kTurnBytes = kStreamWindowBytes;
   // The budget of a stream that shares the lane with no waiting stream.
   static constexpr size_t kUnlimited = std::numeric_limits<size_t>::max();
 

@@ -31,9 +31,10 @@ void ServerStream::on_space() {
 // The lane of the stream takes bytes again. Reads at once, because the lane serves the next stream
 // when this function returns.
 void ServerStream::on_turn() {
+  constexpr size_t kReadsMax = engine::SendTurns::kTurnBytes / engine::kPieceBytesMax;
   worker_.flush_again();
   on_space();
-  if (upstream_) upstream_->read_now();
+  for (size_t i = 0; i < kReadsMax && upstream_ && upstream_->read_now();) ++i;
 }
 
 void ServerStream::on_upstream_bytes(Bytes bytes) {

@@ -154,36 +154,47 @@ void UpstreamConnection::on_write_error(int error) {
   if (user_ != nullptr) user_->on_upstream_wrote(lost);
 }
 
-void UpstreamConnection::on_readable() {
+bool UpstreamConnection::read_now() { return input_ == Input::kReading && !dead_ && read_once(); }
+
+// Returns true if bytes were read.
+bool UpstreamConnection::read_once() {
   const size_t budget = user_ == nullptr ? worker_.scratch().size() : user_->read_budget();
-  if (budget == 0) return want_read(false);
+  if (budget == 0) {
+    want_read(false);
+    return false;
+  }
   if (user_ != nullptr && bulk_.pass(*stream_, replies_.messages().unexamined(), budget,
                                      [this](Bytes bulk) { user_->on_upstream_bytes(bulk); })) {
-    return;
+    return true;
   }
   const auto space = worker_.scratch().first(budget);
   const IoResult result = stream_->read(space);
   switch (result.kind) {
+    case IoResult::Kind::kOk:
+      take(space.first(result.bytes), result.bytes < space.size());
+      return true;
     case IoResult::Kind::kWouldBlock:
       if (output_ == Output::kFailed) broke(std::strerror(write_error_));
-      return;
-    case IoResult::Kind::kOk:
-      // Bytes on an idle connection answer no call. The connection is closed, because a later call
-      // could take these bytes for its reply.
-      if (user_ == nullptr) return broke("unexpected bytes");
-      user_->on_upstream_bytes(space.first(result.bytes));
-      if (result.bytes < space.size() && replies_.waits_for_rest()) stream_->acknowledge_now();
-      if (output_ == Output::kFailed && input_ == Input::kReading && !dead_) {
-        stream_->read_again();
-      }
-      return;
+      break;
     case IoResult::Kind::kEnd:
       stream_->want_read(false);
       change_to(Input::kEnded);
-      return user_ != nullptr ? user_->on_upstream_end() : broke("closed by the server");
+      user_ != nullptr ? user_->on_upstream_end() : broke("closed by the server");
+      break;
     case IoResult::Kind::kError:
-      return broke(std::strerror(result.error));
+      broke(std::strerror(result.error));
   }
+  return false;
+}
+
+// Passes on bytes that were read. `all` is true if no more bytes can be read now.
+void UpstreamConnection::take(Bytes bytes, bool all) {
+  // Bytes on an idle connection answer no call. The connection is closed, because a later call
+  // could take these bytes for its reply.
+  if (user_ == nullptr) return broke("unexpected bytes");
+  user_->on_upstream_bytes(bytes);
+  if (all && replies_.waits_for_rest()) stream_->acknowledge_now();
+  if (output_ == Output::kFailed && input_ == Input::kReading && !dead_) stream_->read_again();
 }
 
 bool UpstreamConnection::send_zero_copy(AcceptedLink& link, const InboundLane& lane,

@@ -73,10 +73,9 @@ class UpstreamConnection final : public StreamEvents {
   // Sends FIN to the server once all bytes are written.
   void end_writes();
   void want_read(bool wanted);
-  // Reads once, as for an event of the socket, if want_read(true) was the last call.
-  void read_now() {
-    if (input_ == Input::kReading && !dead_) on_readable();
-  }
+  // Reads once, as for an event of the socket, if want_read(true) was the last call. Returns true
+  // if bytes were read.
+  bool read_now();
   bool connected() const { return output_ != Output::kConnecting; }
   // Returns the number of bytes that wait to be written.
   size_t backlog() const { return out_.size(); }
@@ -156,7 +155,9 @@ class UpstreamConnection final : public StreamEvents {
   // Whether a RequestGuard has checked all requests so far: kChecked ──▶ kUnchecked.
   enum class Carried : uint8_t { kChecked, kUnchecked };
 
-  void on_readable() override;
+  void on_readable() override { read_once(); }
+  bool read_once();
+  void take(Bytes bytes, bool all);
   void on_writable() override;
   void change_to(Input next);
   void change_to(Output next);
