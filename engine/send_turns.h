@@ -19,6 +19,7 @@
 // Thread   the lane's worker.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -45,8 +46,12 @@ class SendTurns {
     explicit Member(uint32_t group) : group_(group) {}
     virtual ~Member() = default;
 
-    // Leaves the queue. Does nothing if the member does not wait.
-    void stop_waiting_for_turn() { unlink(); }
+    // Leaves the queue if the member waits, and gives up the rest of its turn. Call this before the
+    // member changes to another lane.
+    void stop_waiting_for_turn() {
+      unlink();
+      deficit_ = std::min<int64_t>(deficit_, 0);
+    }
     bool waits_for_turn() const { return is_linked(); }
 
    private:
@@ -67,7 +72,7 @@ class SendTurns {
   // Returns how many bytes `member` may send now. If the result is 0, `member` has joined the
   // queue, and its on_turn() is called when it may send.
   size_t budget(Member& member);
-  // Records that `member` has sent `bytes` bytes.
+  // Records that `member` has sent frames of `bytes` bytes, with their headers.
   void sent(Member& member, size_t bytes);
   // Gives turns until the lane is congested or no member waits. The lane calls this function each
   // time that it is no longer congested.

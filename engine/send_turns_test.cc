@@ -185,6 +185,22 @@ TEST_F(SendTurnsTest, AStreamThatIsStirredInAnothersTurnWaitsForItsOwn) {
   EXPECT_THAT(log_, ElementsAre("a", "b", "b", "b"));
 }
 
+// A stream whose turn was cut short changes to another lane and comes back.
+TEST_F(SendTurnsTest, AStreamThatLeavesGivesUpTheRestOfItsTurn) {
+  Sender& a = add("a");
+  Sender& b = add("b");
+  a.piece = kTurn / 4;
+  a.send();
+  b.send();
+  serve(kTurn / 2);
+  EXPECT_EQ(a.sent, kTurn / 2);
+  a.member.stop_waiting_for_turn();
+  a.send();  // joins after b
+  log_.clear();
+  serve(kTurn);
+  EXPECT_THAT(log_, ElementsAre("b"));
+}
+
 TEST_F(SendTurnsTest, AStreamThatEndsOrLeavesGetsNoTurn) {
   Sender& a = add("a");
   Sender& b = add("b");

@@ -87,6 +87,7 @@ TEST_P(ProtocolConformance, RefusesWhatNoMemoryCanHold) {
   EXPECT_EQ(client_->lane->message_bytes_max(), size_t{4 << 20});
   client_->call(1, 5 << 20);
   EXPECT_TRUE(client_->down.empty()) << "send() calls nobody back";
+  EXPECT_TRUE(client_->lane->congested()) << "no stream may send on a broken lane";
   client_->lane->flush();
   ASSERT_EQ(client_->down.size(), 1u);
   EXPECT_EQ(client_->down[0],

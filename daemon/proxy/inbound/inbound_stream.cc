@@ -79,7 +79,7 @@ size_t InboundStream::budget() {
 
 void InboundStream::spend(size_t bytes) {
   send_credit_ -= static_cast<int64_t>(bytes);
-  lane_.frames->turns().sent(turn_, bytes);
+  lane_.frames->turns().sent(turn_, sizeof(FrameHeader) + bytes);
   DCHECK_GE(send_credit_, -static_cast<int64_t>(UnitReader::kHeldBytesMax))
       << "more was sent than the peer takes";
 }

@@ -31,7 +31,7 @@ void ServerStream::on_space() {
 // The lane of the stream takes bytes again. Reads at once, because the lane serves the next stream
 // when this function returns.
 void ServerStream::on_turn() {
-  constexpr size_t kReadsMax = engine::SendTurns::kTurnBytes / engine::kPieceBytesMax;
+  constexpr size_t kReadsMax = engine::SendTurns::kTurnBytes / 4096;
   worker_.flush_again();
   on_space();
   for (size_t i = 0; i < kReadsMax && upstream_ && upstream_->read_now();) ++i;

@@ -147,11 +147,14 @@ void ClientConnection::resume() {
 }
 
 // The lane of the stream takes bytes again. Reads at once, because the lane serves the next stream
-// when this function returns.
+// when this function returns. Continues while the reads let the stream send something.
 void ClientConnection::on_turn() {
   worker_.flush_again();
   resume();
-  if (reading_) on_readable();
+  for (int64_t before = 0; reading_ && !over() && before != stream_.send_credit();) {
+    before = stream_.send_credit();
+    on_readable();
+  }
 }
 
 bool ClientConnection::on_head(const thrift::Head& head) {

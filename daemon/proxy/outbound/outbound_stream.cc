@@ -145,7 +145,7 @@ void OutboundStream::send_piece(Call* call, ByteStream& from, Bytes piece, bool 
 
 void OutboundStream::spend(size_t bytes) {
   send_credit_ -= static_cast<int64_t>(bytes);
-  lane_->turns().sent(turn_, bytes);
+  lane_->turns().sent(turn_, sizeof(FrameHeader) + bytes);
 }
 
 // Sends the first frame of a call. The frame names the function, and the service if the client's
