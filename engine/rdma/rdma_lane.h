@@ -108,7 +108,7 @@ class RdmaLane final : public Lane {
   // payload together in a slot (fetch); or if the peer cannot READ the range (BorrowedRange::rkey
   // is 0) and the leg's row in the leg table lacks `gathers`.
   uint64_t send_zero_copy(FrameHeader header, const BorrowedRange& payload);
-  // Also returns true if the lane is broken, so that no stream sends frames that would be dropped.
+  // Returns true also if the lane is broken, so that no stream sends frames that get lost.
   bool congested() const override { return sender_.congested() || broken(); }
   bool broken() const override { return state_ != State::kUp; }
   bool idle() const override { return sender_.idle(); }

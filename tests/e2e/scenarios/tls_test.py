@@ -405,8 +405,8 @@ class Tls(TlsNodes):
             self.assertEqual(status, 200, body)
             self.assertIn("crl.pem has new revocation lists; links of peers whose certificates they revoke end", body)
             self.assertIn("a list of revoked certificates", self.hatctl(nodes.b, "certs").stdout)
-            wait_until("host-a's link ends", lambda: "its link to this node ended: TLS: the peer's certificate is "
-                       "certificate has been revoked" in nodes.b.log(), WAIT_S)
+            wait_until("host-a's link ends", lambda: "its link to this node ended: TLS: the peer's certificate "
+                       "has been revoked" in nodes.b.log(), WAIT_S)
             with Client(nodes) as calls:
                 self.assert_fails(lambda: calls.add(1, 2), "peer_unreachable")
             wait_until("host-b refuses host-a", lambda: self.metric(
