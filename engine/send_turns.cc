@@ -62,7 +62,7 @@ void SendTurns::give_turn(Group& group) {
   member.on_turn();
   current_ = nullptr;
   // A member that has nothing more to send does not save the rest of its turn for later.
-  if (!member.waits_for_turn()) member.deficit_ = std::min<int64_t>(member.deficit_, 0);
+  if (!member.waits_for_turn()) member.stop_waiting_for_turn();
 }
 
 }  // namespace hat::engine

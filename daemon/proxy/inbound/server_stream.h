@@ -71,8 +71,6 @@ class ServerStream final : private UnitSink,
   void attach(const engine::ConnectionToken& token);
   // Returns true if the stream has a connection to the server that can move to another stream.
   bool can_move() const;
-  // Returns the number of the lane of the newest request; 0 is the TCP lane.
-  uint32_t lane_number() const { return stream_.lane().number; }
   // Returns true if no call is in flight, and no bytes wait to be written to the server.
   bool idle() const;
   // Returns true if the stream must stay on its link until the client or the server ends it: the
