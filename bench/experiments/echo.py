@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""bench/experiments/echo.py: calls a C++ echo server directly, through two HAProxies, and through two hatrpcds."""
+"""bench/experiments/echo.py: calls a C++ echo server directly, through two HAProxies, and through two hatrpcds.
+
+Floors (bench/floors) show what this machine allows.
+"""
 
 import contextlib
 
@@ -9,12 +12,25 @@ from tool import chart, clock, experiment, ways
 # fabric (shared memory).
 LANES = {"hatrpcd, TCP lanes": ("tcp", {}),
          "hatrpcd, latency": ("auto", {"perf_goal": "latency"}),
-         "hatrpcd, throughput": ("auto", {"perf_goal": "throughput"})}
+         "hatrpcd, throughput": ("auto", {"perf_goal": "throughput"}),
+         "hatrpcd, event": ("auto", {"polling": "event"})}
+
+# By kind of connection, and by peer: a program of bench/floors, and its last arguments. A measurement is the best of
+# these.
+FLOORS = {"tcp": {"floor": ("tcp_floor", [(-1, "tcp"), (0, "tcp"), (20, "tcp")])},
+          "unix": {"floor": ("tcp_floor", [(-1, "unix"), (0, "unix"), (20, "unix")])},
+          "shm": {"floor": ("ring_floor", [(20, 20)]),
+                  "floor, nobody polls": ("ring_floor", [(0, 0)])}}
+
+
+def floors(settings):
+    """Returns the floors of a run. A floor cannot place its processes on different cores."""
+    return {} if settings.split else FLOORS[settings.local]
 
 
 def peers(settings):
     rings = ["direct, rings"] if settings.local == "shm" else []
-    return ["direct", *rings, "HAProxy pair", *LANES]
+    return ["direct", *rings, "HAProxy pair", *LANES, *floors(settings)]
 
 
 def points(settings):
@@ -23,21 +39,45 @@ def points(settings):
 
 
 class Echo:
-    def __init__(self, site, peers):
-        self.site, self.peers = site, peers
+    def __init__(self, peers):
+        self.peers = peers
         self.versions = {"HAProxy": ways.haproxy_version()}
 
     def measure(self, peer, point, seconds):
-        way = self.peers[peer]
-        sidecars, server = way.cpu_seconds()
-        result = self.site.client([self.site.programs / "echo_client", way.address,
-                                   point["clients"], point["bytes"], seconds], seconds)
-        sidecars_then, server_then = way.cpu_seconds()
-        calls = result["calls_per_s"] * seconds
-        return {"calls_per_s": result["calls_per_s"], "p50_us": result["p50"],
-                "p99_us": result["p99"], **clock.values(result), "client_cpu_us": result["cpu_us"],
-                "sidecar_cpu_us": (sidecars_then - sidecars) * 1e6 / calls,
-                "server_cpu_us": (server_then - server) * 1e6 / calls}
+        found, sidecar_cpu_us, server_cpu_us = self.peers[peer].measure(point, seconds)
+        return {"calls_per_s": found["calls_per_s"], "p50_us": found["p50"], "p99_us": found["p99"],
+                **clock.values(found), "client_cpu_us": found["cpu_us"],
+                "sidecar_cpu_us": sidecar_cpu_us, "server_cpu_us": server_cpu_us}
+
+
+class Clients:
+    """A peer whose calls echo_client makes, through one way."""
+
+    def __init__(self, site, way):
+        self.site, self.way = site, way
+
+    def measure(self, point, seconds):
+        """Returns the client's output, and the CPU time per call of the sidecars and of the server."""
+        sidecars, server = self.way.cpu_seconds()
+        found = self.site.client([self.site.programs / "echo_client", self.way.address,
+                                  point["clients"], point["bytes"], seconds], seconds)
+        sidecars_then, server_then = self.way.cpu_seconds()
+        us_per_call = 1e6 / (found["calls_per_s"] * seconds)
+        return found, (sidecars_then - sidecars) * us_per_call, (server_then - server) * us_per_call
+
+
+class Floor:
+    """A peer that is one program: client, both relays and server."""
+
+    def __init__(self, site, program, choices):
+        self.site, self.program, self.choices = site, site.programs / program, choices
+
+    def measure(self, point, seconds):
+        """Returns what Clients.measure() returns, of the choice of arguments with the most calls."""
+        found = [self.site.client([self.program, point["clients"], point["bytes"], seconds, *choice],
+                                  seconds) for choice in self.choices]
+        best = max(found, key=lambda one: one["calls_per_s"])
+        return best, best["sidecar_cpu_us"], best["server_cpu_us"]
 
 
 @contextlib.contextmanager
@@ -56,37 +96,49 @@ def open_peers(settings):
 
         server = server_on(sockets)
         own = server_on("shm") if settings.local == "shm" else server
-        yield Echo(site, ways.Peers({
-            "direct": lambda: ways.direct(server),
-            "direct, rings": lambda: ways.direct(own),
-            "HAProxy pair": lambda: ways.haproxy_pair(site, server, sockets),
-            **{name: lambda lanes=lanes: hatrpcd(*lanes) for name, lanes in LANES.items()}}))
+        start = {"direct": lambda: ways.direct(server),
+                 "direct, rings": lambda: ways.direct(own),
+                 "HAProxy pair": lambda: ways.haproxy_pair(site, server, sockets),
+                 **{name: lambda lanes=lanes: hatrpcd(*lanes) for name, lanes in LANES.items()}}
+        yield Echo(ways.Peers({
+            **{name: lambda way=way: Clients(site, way()) for name, way in start.items()},
+            **{name: lambda floor=floor: Floor(site, *floor)
+               for name, floor in floors(settings).items()}}))
 
 
-ONE, MANY, LARGE = ({"bytes": 64, "clients": 1}, {"bytes": 64, "clients": 16},
-                    {"bytes": 131072, "clients": 16})
-LATENCY, THROUGHPUT = "hatrpcd, latency", "hatrpcd, throughput"
-DIRECT, HAPROXY = "direct", "HAProxy pair"
+ONE, LARGE = {"bytes": 64, "clients": 1}, {"bytes": 131072, "clients": 16}
+LATENCY, EVENT = "hatrpcd, latency", "hatrpcd, event"
+DIRECT, HAPROXY, FLOOR, SLEEPING_FLOOR = "direct", "HAProxy pair", "floor", "floor, nobody polls"
+WORDS = {DIRECT: "direct TCP", HAPROXY: "the HAProxy pair", FLOOR: "the floor",
+         SLEEPING_FLOOR: "the floor whose threads never poll"}
 
 
 def goals(options):
     """Returns the goals of a run with sockets, or of a run with rings, as the run's options say."""
-    def p50(at_most, to, words):
-        return experiment.Goal(f"64 B, 1 client: p50 of “{LATENCY}” ÷ p50 of {words}", "p50_us",
+    def p50(at_most, to):
+        return experiment.Goal(f"64 B, 1 client: p50 of “{LATENCY}” ÷ p50 of {WORDS[to]}", "p50_us",
                                LATENCY, ONE, to, at_most=at_most)
 
-    def rate(at_least, to, words, point, point_words):
-        return experiment.Goal(f"{point_words}: calls/s of “{THROUGHPUT}” ÷ calls/s of {words}",
-                               "calls_per_s", THROUGHPUT, point, to, at_least=at_least)
+    def rate(at_least, to, point, peer=LATENCY):
+        size = "64 B" if point["bytes"] == 64 else "128 KiB"
+        clients = "1 client" if point["clients"] == 1 else f"{point['clients']} clients"
+        return experiment.Goal(f"{size}, {clients}: calls/s of “{peer}” ÷ calls/s of {WORDS[to]}",
+                               "calls_per_s", peer, point, to, at_least=at_least)
+
+    def rates(to, peer=LATENCY, **at_least):
+        return [rate(ratio, to, {"bytes": 64, "clients": int(clients[1:])}, peer)
+                for clients, ratio in at_least.items()]
 
     if options.get("--local") == "shm":
-        return [p50(0.2, DIRECT, "direct TCP"), p50(0.12, HAPROXY, "the HAProxy pair"),
-                rate(1.5, DIRECT, "direct TCP", MANY, "64 B, 16 clients"),
-                rate(6, HAPROXY, "the HAProxy pair", MANY, "64 B, 16 clients"),
-                rate(1, DIRECT, "direct TCP", LARGE, "128 KiB, 16 clients"),
-                rate(4, HAPROXY, "the HAProxy pair", LARGE, "128 KiB, 16 clients")]
-    return [p50(0.9, DIRECT, "direct TCP"), p50(0.6, HAPROXY, "the HAProxy pair"),
-            rate(2, HAPROXY, "the HAProxy pair", MANY, "64 B, 16 clients")]
+        floor = [] if "--split" in options else [
+            *rates(FLOOR, _1=0.75, _4=0.7, _16=0.6, _64=0.5, _256=0.5),
+            *rates(SLEEPING_FLOOR, EVENT, _1=0.5, _4=0.5, _16=0.5, _64=0.6, _256=0.6)]
+        return [*floor, p50(0.1, DIRECT), p50(0.1, HAPROXY),
+                *rates(DIRECT, _4=0.9, _16=1.1, _64=1.2, _256=1.2),
+                *rates(HAPROXY, _4=6, _16=5, _64=4, _256=4),
+                rate(0.8, DIRECT, LARGE), rate(3, HAPROXY, LARGE)]
+    floor = [] if "--split" in options else rates(FLOOR, _4=0.8, _16=0.8, _64=0.8, _256=0.8)
+    return [*floor, p50(0.5, DIRECT), *rates(HAPROXY, _1=1.1, _4=1.1, _16=1.1, _64=1.1, _256=1.1)]
 
 
 EXPERIMENT = experiment.Experiment(
@@ -110,8 +162,11 @@ EXPERIMENT = experiment.Experiment(
     charts=[chart.Lines("calls_per_s", "clients", "Calls per second", to=HAPROXY, log_x=True),
             chart.Lines("p50_us", "clients", "Latency, p50", to=HAPROXY, log_x=True, log_y=True),
             chart.Lines("sidecar_cpu_us", "clients", "CPU of both sidecars, per call", to=HAPROXY,
-                        peers=(HAPROXY, *LANES), log_x=True)],
-    goals=goals, clocks=(clock.Clock(("p50_us", "p99_us")),), measures=(*ways.CODE, *ways.ECHO),
+                        peers=(HAPROXY, *LANES, *FLOORS["shm"]), log_x=True)],
+    goals=goals, clocks=(clock.Clock(("p50_us", "p99_us")),), measures=(*ways.CODE, *ways.ECHO, "bench/floors"),
     notes="All processes share one machine and use loopback: the numbers show the cost of the daemons, "
           "and nothing about RDMA devices. Each client has one connection and one call at a time. The "
-          "first fifth of a measurement is warm-up and does not count.")
+          "first fifth of a measurement is warm-up and does not count. A floor makes the same calls "
+          "without Thrift, through two relays that only copy messages: it shows what this machine allows. "
+          "With sockets, each measurement of the floor is the best of three: its relays never sleep, sleep "
+          "at once, or sleep after 20 attempts.")
