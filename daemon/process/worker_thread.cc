@@ -5,6 +5,8 @@
 #include <pthread.h>
 #include <sys/resource.h>
 
+#include "base/time_slice.h"
+
 namespace hat {
 
 Result<std::unique_ptr<WorkerThread>> WorkerThread::open(const FabricConfig& fabric) {
@@ -67,6 +69,9 @@ void WorkerThread::start() {
     if (nice && setpriority(PRIO_PROCESS, 0, *nice) != 0) {  // id 0 is the calling thread
       PLOG(WARNING) << "worker_nice: " << *nice
                     << " was refused; values below 0 require CAP_SYS_NICE";
+    }
+    if (!request_short_time_slices()) {
+      PLOG(INFO) << "the worker keeps the kernel's default time slice";
     }
     reactor_.run();
   });

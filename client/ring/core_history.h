@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// client/ring/core_history.h: remembers when a thread of this process last ran on each core. With
+// this, a thread whose yield took long learns whether its own process used the core in that time.
+//
+// Thread   Any thread may call record().
+#pragma once
+
+#include <sched.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+
+namespace hatrpc::ring {
+
+class CoreHistory {
+ public:
+  using TimePoint = std::chrono::steady_clock::time_point;
+  using Duration = std::chrono::nanoseconds;
+
+  // Records that the calling thread runs on its core at the time `now`, after a yield that began at
+  // `from`. Returns true if something else than this process has kept the core for longer than
+  // `limit` since `from`: no thread of the process was recorded there in that time.
+  bool record(TimePoint from, TimePoint now, Duration limit) {
+    // With the C library of Debian 12, sched_getcpu() only reads memory of the thread (rseq).
+    Core& core = cores_[static_cast<size_t>(sched_getcpu()) % kCores];
+    const int64_t from_ns = in_ns(from);
+    const int64_t now_ns = in_ns(now);
+    const int64_t last_ns = core.last_ns.load(std::memory_order_relaxed);
+    core.last_ns.store(now_ns, std::memory_order_relaxed);
+    if (now_ns - std::max(last_ns, from_ns) > limit.count()) {
+      core.kept_ns.store(now_ns, std::memory_order_relaxed);
+      return true;
+    }
+    return core.kept_ns.load(std::memory_order_relaxed) > from_ns;
+  }
+
+ private:
+  // On a machine with more cores than this, several cores share an entry.
+  static constexpr size_t kCores = 256;
+  struct alignas(64) Core {
+    std::atomic<int64_t> last_ns{0};  // when a thread was last recorded
+    std::atomic<int64_t> kept_ns{0};  // when a thread was last recorded after something else had
+                                      // kept the core
+  };
+
+  static int64_t in_ns(TimePoint time) { return Duration(time.time_since_epoch()).count(); }
+
+  Core cores_[kCores];
+};
+
+}  // namespace hatrpc::ring
