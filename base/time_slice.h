@@ -5,7 +5,7 @@
 
 namespace hat {
 
-// Gives the calling thread time slices of 0.3 ms, in place of Linux' default of a few milliseconds.
+// Gives the calling thread time slices of 0.3 ms, in place of Linux' default of 0.7 to 3 ms.
 // The kernel then runs the thread more often and for shorter times; its share of the processor
 // stays the same. So the thread gets a core that it shares with many threads back soon after a
 // yield. Threads with another scheduling policy than SCHED_OTHER stay as they are. Before Linux

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// bench/floors/floor.h: the frame of a floor: a program that measures the least time and CPU in
-// which this machine carries a call from a client through two relays to a server, and back.
+// bench/floors/floor.h: the frame of a floor: a program that measures how fast two simple relays
+// carry a call from a client to a server on this machine, and back.
 //
 // The two relays have the places of two hatrpcds, and the same short time slices, but do nothing
 // except copy messages. The client threads are in the main process. Each relay is a child process,

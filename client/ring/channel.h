@@ -20,8 +20,8 @@
 //          in `waits`. A doorbell is not an eventfd, because the other side could make this side
 //          block on an eventfd, and because a socket also reports the death of the other side.
 // Futex    A thread that waits for one ring only can sleep on `waits` itself (futex(2)), which
-//          costs one system call on each side in place of four on both. A futex does not report the
-//          death of the other side, so such a sleep must be short.
+//          costs two system calls in place of three. A futex does not report the death of the other
+//          side, so such a sleep must be short.
 // Always   consumed_ <= read_ <= consumed_ + ring size, and written_ <= their_consumed_ + ring size
 //          (modulo 2^64). Asserted in builds without NDEBUG.
 // Thread   one reader and one writer at a time; the two can sleep at the same time.

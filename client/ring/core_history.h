@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// client/ring/core_history.h: remembers when a thread of this process last ran on each core. With
-// this, a thread whose yield took long learns whether its own process used the core in that time.
+// client/ring/core_history.h: remembers when a thread of this process last returned from a yield on
+// each core. With this, a thread whose yield took long learns whether other waiting threads of its
+// process used the core in that time.
 //
 // Thread   Any thread may call record().
 #pragma once
@@ -21,8 +22,8 @@ class CoreHistory {
   using Duration = std::chrono::nanoseconds;
 
   // Records that the calling thread runs on its core at the time `now`, after a yield that began at
-  // `from`. Returns true if something else than this process has kept the core for longer than
-  // `limit` since `from`: no thread of the process was recorded there in that time.
+  // `from`. Returns true if, since `from`, no thread was recorded on this core for longer than
+  // `limit`. Then another process, or a thread of this process that computes, has kept the core.
   bool record(TimePoint from, TimePoint now, Duration limit) {
     // With the C library of Debian 12, sched_getcpu() only reads memory of the thread (rseq).
     Core& core = cores_[static_cast<size_t>(sched_getcpu()) % kCores];

@@ -25,7 +25,8 @@ class SpinPolicy {
   using TimePoint = std::chrono::steady_clock::time_point;
   using Duration = std::chrono::nanoseconds;
 
-  // A yield that takes longer than this is shared. A yield of an idle core takes less than 1 µs.
+  // A yield that takes longer than this counts as shared, or as costly if judge() says so. A yield
+  // of an idle core takes less than 1 µs.
   static constexpr Duration kIdleYieldMax = std::chrono::microseconds(5);
   static constexpr uint32_t kSharedYieldsMax = 20;
   // Only a yield that takes longer than this can be costly.
