@@ -28,7 +28,7 @@ class Recovery:
         with contextlib.ExitStack() as ends:
             if name == "computing processes":
                 for core in ways.cores_to_use():
-                    ends.enter_context(processes.Client(["sh", "-c", "while :; do :; done"], 0, core))
+                    ends.enter_context(processes.Client(["sh", "-c", "while :; do :; done"], 0, str(core)))
             elif name == f"{MORE_CLIENTS} more clients":
                 ends.enter_context(self.client(way, MORE_CLIENTS, 2 * DISTURBED_SECONDS))
             else:
