@@ -188,10 +188,11 @@ class Reactor {
   // descriptors that are not streams, such as the event descriptor of an RDMA device. The reactor
   // of unit tests (tests/fake_reactor.h) returns nullptr.
   virtual std::unique_ptr<Watch> watch(int descriptor, std::function<void()> on_readable) = 0;
-  // Makes the reactor poll until `when` instead of sleeping, because polling for an event that is
-  // expected soon costs less than a wake-up. The reactor yields the core between polls. A call
-  // whose `when` is earlier than that of a previous call has no effect.
-  virtual void stay_awake_until(TimePoint when) = 0;
+  // Reports that the caller has found work, and makes the reactor poll an idle core for at least
+  // `time` before it sleeps, because polling for an event that is expected soon costs less than a
+  // wake-up. The reactor yields the core between polls. While other threads use the core, the
+  // reactor counts polls instead of the time, and polls even if `time` is 0 (docs/waiting.md).
+  virtual void poll_for(Duration time) = 0;
   virtual void add_iteration_events(IterationEvents& events) = 0;
   virtual void remove_iteration_events(IterationEvents& events) = 0;
 

@@ -107,7 +107,7 @@ class FakeReactor final : public Reactor {
     return std::make_unique<FakeTimer>(*this, std::move(on_time));
   }
   std::unique_ptr<Watch> watch(int, std::function<void()>) override { return nullptr; }
-  void stay_awake_until(TimePoint) override {}
+  void poll_for(Duration) override {}
   void add_iteration_events(IterationEvents& events) override {
     iteration_events_.push_back(&events);
   }

@@ -9,7 +9,8 @@ from tool import chart, clock, experiment, ways
 # fabric (shared memory).
 LANES = {"hatrpcd, TCP lanes": ("tcp", {}),
          "hatrpcd, latency": ("auto", {"perf_goal": "latency"}),
-         "hatrpcd, throughput": ("auto", {"perf_goal": "throughput"})}
+         "hatrpcd, throughput": ("auto", {"perf_goal": "throughput"}),
+         "hatrpcd, event": ("auto", {"polling": "event"})}
 
 
 def peers(settings):

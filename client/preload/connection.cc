@@ -13,7 +13,7 @@
 
 #include "client/preload/descriptors.h"
 #include "client/preload/real.h"
-#include "client/preload/spinner.h"
+#include "client/ring/spinner.h"
 
 namespace hatrpc::preload {
 namespace {
@@ -194,7 +194,7 @@ void Connection::note(short revents) {
 // another thread has replaced `fd`. The thread sleeps in recv(2), so that the kernel handles
 // SO_RCVTIMEO, SA_RESTART and cancellation of the thread.
 int Connection::wait_for_data(int fd) {
-  Spinner spinner(usual_wait_ns_[0]);
+  ring::Spinner spinner(usual_wait_ns_[0]);
   while (spinner.again()) {
     if (has_data()) return 0;
   }
@@ -270,7 +270,7 @@ bool Connection::has_space() {
 // become readable: a doorbell for data that another thread will read would end that wait at once.
 int Connection::wait_for_space(int fd) {
   constexpr int kNapMs = 1;
-  Spinner spinner(usual_wait_ns_[1]);
+  ring::Spinner spinner(usual_wait_ns_[1]);
   while (spinner.again()) {
     if (has_space()) return 0;
   }
@@ -294,7 +294,7 @@ bool Connection::space_comes_soon() {
   if (has_space()) return true;
   poll_socket();
   if (!has_data()) {  // if there is data, the program can read it instead of waiting for space
-    Spinner spinner(usual_wait_ns_[1]);
+    ring::Spinner spinner(usual_wait_ns_[1]);
     while (spinner.again()) {
       if (has_space()) return true;
     }

@@ -11,7 +11,7 @@
 #include "client/preload/connection.h"
 #include "client/preload/descriptors.h"
 #include "client/preload/real.h"
-#include "client/preload/spinner.h"
+#include "client/ring/spinner.h"
 
 namespace hatrpc::preload {
 namespace {
@@ -74,7 +74,7 @@ int Poller::poll_once() {
 // would delay their events.
 bool Poller::spin() {
   if (!all_rings_ || timeout_ == Duration::zero()) return false;
-  Spinner spinner(rings_[0]->usual_wait_ns());
+  ring::Spinner spinner(rings_[0]->usual_wait_ns());
   while (spinner.again()) {
     if (poll_once() != 0) return true;
   }

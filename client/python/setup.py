@@ -7,7 +7,7 @@ from setuptools import Extension, setup
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
-RING = [f"../ring/{name}.cc" for name in ("channel", "handshake", "memory", "socket")]
+RING = [f"../ring/{name}.cc" for name in ("channel", "handshake", "memory", "socket", "spinner")]
 
 setup(packages=["hatrpc"],
       ext_modules=[Extension("hatrpc._ring", ["hatrpc/_ring.cc", *RING], include_dirs=[str(ROOT)],

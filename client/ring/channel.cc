@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "client/ring/channel.h"
 
+#include <linux/futex.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -9,10 +11,26 @@
 
 namespace hatrpc::ring {
 
+namespace {
+
+// Wakes the sleepers on the futex, at most one reader and one writer. The limit bounds the time of
+// the call: a hostile process could have any number of threads that sleep there.
+void wake(std::atomic<uint32_t>& waits) {
+  syscall(SYS_futex, &waits, FUTEX_WAKE, 2, nullptr, nullptr, 0);
+}
+
+}  // namespace
+
 Channel::Channel(int socket, std::shared_ptr<const Memory> memory, Side side)
     : socket_(socket), memory_(std::move(memory)), side_(side) {}
 
-Channel::~Channel() { close(socket_); }
+Channel::~Channel() {
+  close(socket_);
+  // A side that sleeps on the futex does not see the end of the socket before it wakes.
+  std::atomic<uint32_t>& waits = theirs().waits;
+  constexpr uint32_t kByFutexBits = (kForData | kForSpace) << kByFutex;
+  if ((waits.fetch_and(~kByFutexBits) & kByFutexBits) != 0) wake(waits);
+}
 
 std::span<const std::byte> Channel::readable() {
   if (broken()) return {};
@@ -69,8 +87,11 @@ void Channel::end_writes(End how) {
 void Channel::ring_for(uint32_t what) {
   std::atomic_thread_fence(std::memory_order_seq_cst);
   std::atomic<uint32_t>& waits = theirs().waits;
-  if ((waits.load(std::memory_order_relaxed) & what) == 0) return;
-  if ((waits.fetch_and(~what) & what) == 0) return;
+  const uint32_t by_futex = what << kByFutex;
+  if ((waits.load(std::memory_order_relaxed) & (what | by_futex)) == 0) return;
+  const uint32_t before = waits.fetch_and(~(what | by_futex));
+  if ((before & by_futex) != 0) wake(waits);
+  if ((before & what) == 0) return;
   // Ignores errors of send(2): a full socket already contains doorbells, and hear() finds out if
   // the socket is closed.
   const char doorbell = 0;
@@ -84,13 +105,29 @@ uint32_t Channel::arm(uint32_t what) {
   return what & ~before;
 }
 
+void Channel::sleep_briefly(uint32_t what, std::chrono::nanoseconds time) {
+  const uint32_t bits = what << kByFutex;
+  std::atomic<uint32_t>& waits = mine().waits;
+  const uint32_t armed = waits.fetch_or(bits) | bits;
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+  if (!has(what)) {
+    const timespec limit{time.count() / 1'000'000'000, time.count() % 1'000'000'000};
+    syscall(SYS_futex, &waits, FUTEX_WAIT, armed, &limit, nullptr, 0);
+  }
+  waits.fetch_and(~bits, std::memory_order_relaxed);
+}
+
 bool Channel::may_sleep(uint32_t what) {
   arm(what);
-  const bool data = (what & kForData) != 0 && (!readable().empty() || at_end());
-  const bool space = (what & kForSpace) != 0 && (!writable().empty() || gone());
-  if (!data && !space && !broken()) return true;
+  if (!has(what)) return true;
   stay_awake(what);
   return false;
+}
+
+bool Channel::has(uint32_t what) {
+  const bool data = (what & kForData) != 0 && (!readable().empty() || at_end());
+  const bool space = (what & kForSpace) != 0 && (!writable().empty() || gone());
+  return data || space || broken();
 }
 
 void Channel::resync_reads() {

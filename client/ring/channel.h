@@ -5,6 +5,7 @@
 //   to write   writable() ─▶ write bytes into the space ─▶ publish(n)
 //   to sleep   may_sleep(what) ─ true ──▶ wait until fd() is readable ─▶ hear() ─▶ check the ring
 //                              └ false ─▶ do not sleep: the ring has data (or space)
+//   or         sleep_briefly(what, time) ─▶ check the ring
 //
 // Trust    Each side keeps its own counters, and checks the other side's counters. If a counter
 //          claims more data or more space than the ring has bytes, the channel becomes broken() and
@@ -18,12 +19,16 @@
 // Doorbell A byte on the socket. A side sends it once each time that the other side has set a bit
 //          in `waits`. A doorbell is not an eventfd, because the other side could make this side
 //          block on an eventfd, and because a socket also reports the death of the other side.
+// Futex    A thread that waits for one ring only can sleep on `waits` itself (futex(2)), which
+//          costs one system call on each side in place of four on both. A futex does not report the
+//          death of the other side, so such a sleep must be short.
 // Always   consumed_ <= read_ <= consumed_ + ring size, and written_ <= their_consumed_ + ring size
 //          (modulo 2^64). Asserted in builds without NDEBUG.
 // Thread   one reader and one writer at a time; the two can sleep at the same time.
 #pragma once
 
 #include <cassert>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -89,6 +94,12 @@ class Channel {
   // If the ring already has data (or space), withdraws the request and returns false.
   bool may_sleep(uint32_t what);
   void stay_awake(uint32_t what);  // withdraws the request of may_sleep()
+  // Returns true if both sides know the futex of version 2, so that sleep_briefly() can be used.
+  bool has_futex() const { return memory_->control().version >= 2; }
+  // Sleeps on the futex for at most `time`, unless the ring has data (or space) already. `what` is
+  // kForData or kForSpace. The function can return early: the caller must check the ring. It does
+  // not notice that the other side died; a side that closes the channel wakes the sleeper.
+  void sleep_briefly(uint32_t what, std::chrono::nanoseconds time);
   // Reads up to `doorbells_max` doorbells (never more than 64) from the socket without blocking,
   // and returns their number. If the socket has ended, makes gone() return true.
   size_t hear(size_t doorbells_max = 64);
@@ -114,6 +125,7 @@ class Channel {
   Lines& mine() const { return memory_->control().sides[static_cast<size_t>(side_)]; }
   Lines& theirs() const { return memory_->control().sides[static_cast<size_t>(other(side_))]; }
   uint64_t offset(uint64_t count) const { return count & (memory_->ring_bytes() - 1); }
+  bool has(uint32_t what);
   void ring_for(uint32_t what);
 
   int socket_;

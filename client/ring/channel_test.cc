@@ -6,7 +6,9 @@
 #include <gtest/gtest.h>
 #include <poll.h>
 
+#include <chrono>
 #include <cstring>
+#include <functional>
 #include <limits>
 #include <random>
 #include <string>
@@ -17,6 +19,8 @@
 
 namespace hatrpc::ring {
 namespace {
+
+using namespace std::chrono_literals;
 
 void put(Channel& channel, std::string_view text) {
   const auto space = channel.writable(text.size());
@@ -128,6 +132,63 @@ TEST(Channel, WakesWhoWaitsForRoomOrTheEnd) {
   EXPECT_TRUE(pair.acceptor->may_sleep(kForData));
   pair.connector->end_writes();
   EXPECT_TRUE(has_doorbell(*pair.acceptor));
+}
+
+// Sleeps on the futex until `wake` was called by another thread, 20 ms later. Returns the time of
+// the sleep.
+std::chrono::steady_clock::duration sleep_until_woken(Channel& channel, uint32_t what,
+                                                      const std::function<void()>& wake) {
+  std::thread waker([&] {
+    std::this_thread::sleep_for(20ms);
+    wake();
+  });
+  const auto from = std::chrono::steady_clock::now();
+  channel.sleep_briefly(what, 10s);
+  const auto slept = std::chrono::steady_clock::now() - from;
+  waker.join();
+  return slept;
+}
+
+TEST(Channel, WakesASleeperOnTheFutexWithoutADoorbell) {
+  Pair pair;
+  ASSERT_TRUE(pair.acceptor->has_futex());
+  EXPECT_LT(sleep_until_woken(*pair.acceptor, kForData, [&] { put(*pair.connector, "data"); }), 5s);
+  EXPECT_EQ(take(*pair.acceptor), "data");
+  EXPECT_FALSE(has_doorbell(*pair.acceptor));
+
+  put(*pair.connector, std::string(kRingBytesMin, 'x'));
+  EXPECT_LT(sleep_until_woken(*pair.connector, kForSpace, [&] { pair.acceptor->consume(1); }), 5s);
+  EXPECT_EQ(pair.connector->writable().size(), 1u);
+
+  pair.acceptor->consume(kRingBytesMin - 1);
+  EXPECT_LT(sleep_until_woken(*pair.acceptor, kForData, [&] { pair.connector->end_writes(); }), 5s);
+  EXPECT_TRUE(pair.acceptor->at_end());
+  EXPECT_FALSE(has_doorbell(*pair.acceptor));
+}
+
+TEST(Channel, WakesASleeperOnTheFutexWhenItIsDestroyed) {
+  Pair pair;
+  EXPECT_LT(sleep_until_woken(*pair.acceptor, kForData, [&] { pair.connector.reset(); }), 5s);
+  pair.acceptor->hear();
+  EXPECT_TRUE(pair.acceptor->gone());
+}
+
+TEST(Channel, DoesNotSleepOnTheFutexIfTheRingIsReadyOrTheTimeIsOver) {
+  Pair pair;
+  const auto from = std::chrono::steady_clock::now();
+  pair.acceptor->sleep_briefly(kForData, 30ms);
+  EXPECT_GE(std::chrono::steady_clock::now() - from, 29ms);
+  put(*pair.connector, "data");
+  pair.acceptor->sleep_briefly(kForData, 10s);
+  pair.connector->sleep_briefly(kForSpace, 10s);
+  EXPECT_LT(std::chrono::steady_clock::now() - from, 5s);
+  EXPECT_EQ(pair.control->sides[1].waits, 0u) << "nobody sleeps";
+}
+
+TEST(Channel, HasNoFutexInVersion1) {
+  Pair pair;
+  pair.control->version = 1;
+  EXPECT_FALSE(pair.acceptor->has_futex());
 }
 
 TEST(Channel, CarriesAStreamBetweenThreadsThatSleep) {

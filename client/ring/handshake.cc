@@ -65,7 +65,7 @@ int Handshake::receive() {
 }
 
 int Handshake::greet(Refusal refusal) {
-  Greeting mine{.version = kVersion,
+  Greeting mine{.version = memory_ ? memory_.control().version : kVersion,
                 .refusal = static_cast<uint32_t>(refusal),
                 .ring_bytes = memory_ ? memory_.ring_bytes() : ring_bytes_};
   std::memcpy(mine.magic, kMagic, sizeof kMagic);
@@ -89,7 +89,7 @@ int Handshake::greet(Refusal refusal) {
 }
 
 int Handshake::accept() {
-  if (theirs_.version < kVersion) {
+  if (theirs_.version < kVersionMin) {
     greet(Refusal::kWrongVersion);
     return EPROTONOSUPPORT;
   }
@@ -99,13 +99,16 @@ int Handshake::accept() {
     greet(Refusal::kMemory);
     return ENOMEM;
   }
+  memory_.control().version = std::min(theirs_.version, kVersion);
   return greet(Refusal::kNone);
 }
 
 int Handshake::connect() {
   if (theirs_.refusal == static_cast<uint32_t>(Refusal::kWrongVersion)) return EPROTONOSUPPORT;
   if (theirs_.refusal == static_cast<uint32_t>(Refusal::kMemory)) return ENOMEM;
-  if (theirs_.refusal != 0 || theirs_.version != kVersion || descriptor_ < 0) return EPROTO;
+  if (theirs_.refusal != 0 || theirs_.version < kVersionMin || theirs_.version > kVersion ||
+      descriptor_ < 0)
+    return EPROTO;
   const int error = Memory::map(std::exchange(descriptor_, -1), memory_);
   if (error != 0) return error;
   return memory_.ring_bytes() == theirs_.ring_bytes ? 0 : EPROTO;

@@ -50,6 +50,13 @@ void send_with(int socket, const Greeting& greeting, int descriptor) {
   ASSERT_EQ(sendmsg(socket, &message, 0), ssize_t{sizeof copy});
 }
 
+int memory_file(size_t bytes, int seals) {
+  const int fd = memfd_create("test", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+  EXPECT_EQ(ftruncate(fd, static_cast<off_t>(bytes)), 0);
+  EXPECT_EQ(fcntl(fd, F_ADD_SEALS, seals), 0);
+  return fd;
+}
+
 TEST(Handshake, GivesBothSidesTheSameMemory) {
   Sockets sockets;
   Handshake connector(Side::kConnector, sockets.fd[0], 128 * 1024);
@@ -85,6 +92,37 @@ TEST(Handshake, TakesAWishWithinItsBounds) {
     ASSERT_EQ(acceptor.step(), 0);
     EXPECT_EQ(acceptor.take_memory().ring_bytes(), got) << wish;
   }
+}
+
+TEST(Handshake, UsesTheHighestVersionThatBothSidesSupport) {
+  const struct {
+    uint32_t theirs;
+    uint32_t used;
+  } kCases[] = {{1, 1}, {2, 2}, {7, 2}};
+  for (const auto& [theirs, used] : kCases) {
+    Sockets sockets;
+    Greeting hello = greeting();
+    hello.version = theirs;
+    send_with(sockets.fd[0], hello, -1);
+    Handshake acceptor(Side::kAcceptor, sockets.fd[1]);
+    ASSERT_EQ(acceptor.step(), 0);
+    EXPECT_EQ(acceptor.take_memory().control().version, used);
+    Greeting answer{};
+    ASSERT_EQ(recv(sockets.fd[0], &answer, sizeof answer, MSG_DONTWAIT), ssize_t{sizeof answer});
+    EXPECT_EQ(answer.version, used);
+  }
+}
+
+TEST(Handshake, AcceptsAnAcceptorOfVersion1) {
+  constexpr size_t kWhole = kControlBytes + 2 * kRingBytesMin;
+  Sockets sockets;
+  Greeting answer = greeting();
+  answer.version = 1;
+  const int memory = memory_file(kWhole, F_SEAL_GROW | F_SEAL_SHRINK);
+  send_with(sockets.fd[1], answer, memory);
+  close(memory);
+  Handshake connector(Side::kConnector, sockets.fd[0]);
+  EXPECT_EQ(connector.step(), 0);
 }
 
 TEST(Handshake, WaitsForAGreetingInPieces) {
@@ -132,13 +170,6 @@ TEST(Handshake, IsToldWhyItIsRefused) {
   EXPECT_EQ(acceptor.step(), EPROTONOSUPPORT);
   Handshake connector(Side::kConnector, sockets.fd[0]);
   EXPECT_EQ(connector.step(), EPROTONOSUPPORT);
-}
-
-int memory_file(size_t bytes, int seals) {
-  const int fd = memfd_create("test", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-  EXPECT_EQ(ftruncate(fd, static_cast<off_t>(bytes)), 0);
-  EXPECT_EQ(fcntl(fd, F_ADD_SEALS, seals), 0);
-  return fd;
 }
 
 TEST(Handshake, TakesNoMemoryThatCouldFault) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // client/ring/layout.h: the layout of the memory that two processes share for their rings, and of
-// the greetings that they exchange; version 1.
+// the greetings that they exchange; version 2.
 //
 //   offset                          bytes        content
 //   0                               64 KiB       Control
@@ -23,7 +23,10 @@
 namespace hatrpc::ring {
 
 inline constexpr char kMagic[8] = {'h', 'a', 't', 'r', 'i', 'n', 'g', '\n'};
-inline constexpr uint32_t kVersion = 1;
+// The highest version of this format and the lowest one that this code supports. Version 2 added
+// the bits by kByFutex.
+inline constexpr uint32_t kVersion = 2;
+inline constexpr uint32_t kVersionMin = 1;
 
 // The size of the part before the rings. It is a multiple of every page size of Linux, because the
 // rings after it are mapped separately.
@@ -45,6 +48,10 @@ inline constexpr Side other(Side side) {
 // Bits of Lines::waits: a sleeping side waits for data, or for space.
 inline constexpr uint32_t kForData = 1;
 inline constexpr uint32_t kForSpace = 2;
+// In version 2, a side can instead sleep in futex(2) on Lines::waits. It then sets the bit of what
+// it waits for, shifted left by kByFutex (4 for data, 8 for space), and the other side wakes it
+// with FUTEX_WAKE in place of a doorbell.
+inline constexpr uint32_t kByFutex = 2;
 
 // Values of Lines::ended: whether a side will write more bytes.
 enum class End : uint32_t {
@@ -60,8 +67,8 @@ struct Lines {
   alignas(128) std::atomic<uint64_t> written;   // bytes that this side put into its own ring
   std::atomic<uint32_t> ended;                  // a value of End
   alignas(128) std::atomic<uint64_t> consumed;  // bytes that this side took from the other ring
-  alignas(128) std::atomic<uint32_t> waits;     // kForData, kForSpace; the other side clears a bit
-                                                // and then sends a doorbell
+  alignas(128) std::atomic<uint32_t> waits;     // kForData, kForSpace, and both << kByFutex; the
+                                                // other side clears a bit and then wakes this side
 };
 
 struct Control {

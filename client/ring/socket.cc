@@ -2,7 +2,6 @@
 #include "client/ring/socket.h"
 
 #include <poll.h>
-#include <sched.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -12,7 +11,7 @@
 #include <cstring>
 
 #include "client/ring/handshake.h"
-#include "client/ring/spin_policy.h"
+#include "client/ring/spinner.h"
 
 namespace hatrpc::ring {
 namespace {
@@ -87,26 +86,26 @@ int Socket::wait(uint32_t what, int timeout_ms, int interrupter) {
     channel_.hear();
     return ready(what) ? 0 : EAGAIN;
   }
-  // Each thread has one policy for all its sockets, because the policy measures how long yields of
-  // the thread take.
-  thread_local SpinPolicy policy;
-  const auto from = Clock::now();
-  std::chrono::nanoseconds& usual = usual_wait_[what == kForData ? 0 : 1];
-  policy.stay_awake_until(from + spin_for(usual));
-  auto now = from;
+  Spinner spinner(usual_wait_ns_[what == kForData ? 0 : 1]);
+  while (spinner.again()) {
+    if (ready(what)) return 0;
+  }
+  if (channel_.has_futex() && sleep_briefly(what, left_ms(spinner.from(), timeout_ms))) return 0;
   int error = 0;
   while (!ready(what) && error == 0) {
-    if (policy.polls_again(now)) {
-      sched_yield();
-      const auto then = std::exchange(now, Clock::now());
-      policy.yielded(then, now);
-    } else {
-      error = sleep(what, left_ms(from, timeout_ms), interrupter);
-      now = Clock::now();
-    }
+    error = sleep(what, left_ms(spinner.from(), timeout_ms), interrupter);
   }
-  usual += (now - from - usual) / 8;
   return error;
+}
+
+// Sleeps on the futex for at most kBrief. Returns true if the ring is ready. Otherwise the caller
+// must sleep on the socket, because only the socket reports that the other side has died, and only
+// a sleep on descriptors can be interrupted.
+bool Socket::sleep_briefly(uint32_t what, int timeout_ms) {
+  constexpr int kBriefMs = 50;
+  const int ms = timeout_ms == kForever ? kBriefMs : std::min(kBriefMs, timeout_ms);
+  channel_.sleep_briefly(what, std::chrono::milliseconds(ms));
+  return ready(what);
 }
 
 int Socket::sleep(uint32_t what, int timeout_ms, int interrupter) {

@@ -2,10 +2,9 @@
 // client/ring/socket.h: a connection over rings with blocking reads and writes and with time-outs,
 // like a stream socket.
 //
-// A thread that waits first polls the ring, and yields its core between polls. Then it sleeps until
-// the other side sends a doorbell. The thread polls for about twice as long as recent waits took,
-// but at most for HATRPC_SPIN_US microseconds (environment variable; default 1000; with 0 the
-// thread does not poll). If recent waits took longer than this limit, it polls for at most 50 µs.
+// A thread that waits first polls the ring, and yields its core between polls (spinner.h). Then it
+// sleeps, for up to 50 ms on a futex in the shared memory, and after that until the other side
+// sends a doorbell. docs/waiting.md has the reasons.
 //
 // Errors   errno values; negative from functions that return a count. EAGAIN: timed out. EINTR: the
 //          interrupter became readable. EPIPE: the other side has gone. ECONNRESET: the other side
@@ -56,12 +55,13 @@ class Socket {
   Socket(int fd, Memory memory, Side side) : channel_(fd, std::move(memory), side) {}
   bool ready(uint32_t what);
   int wait(uint32_t what, int timeout_ms, int interrupter);
+  bool sleep_briefly(uint32_t what, int timeout_ms);
   int sleep(uint32_t what, int timeout_ms, int interrupter);
 
   Channel channel_;
   std::atomic<int> sleepers_ = 0;
-  // Moving averages of how long this side waited: [0] for data to read, [1] for space to write.
-  std::chrono::nanoseconds usual_wait_[2]{};
+  // Moving averages of how long this side waited, in nanoseconds: [0] for data to read, [1] for space to write.
+  std::atomic<int64_t> usual_wait_ns_[2]{};
 };
 
 }  // namespace hatrpc::ring

@@ -53,6 +53,38 @@ TEST(Socket, WakesAReaderThatSleeps) {
   late.join();
 }
 
+TEST(Socket, WakesAReaderThatHasSleptForLong) {
+  Ends ends;
+  std::thread late([&] {
+    std::this_thread::sleep_for(120ms);  // the reader no longer sleeps on the futex
+    EXPECT_EQ(ends.client->write_all("late", 4, kForever), 0);
+  });
+  char text[16];
+  EXPECT_EQ(ends.server->read(text, sizeof text, kForever), 4);
+  late.join();
+}
+
+// Closes the connection as the death of the other process does: nobody wakes the futex.
+TEST(Socket, NoticesTheDeathOfTheOtherSideWhileItSleeps) {
+  int sockets[2];
+  ASSERT_EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets), 0);
+  std::unique_ptr<Socket> client;
+  std::thread connecting(
+      [&] { EXPECT_EQ(Socket::open(Side::kConnector, sockets[0], 1000, client), 0); });
+  Handshake handshake(Side::kAcceptor, sockets[1]);
+  while (handshake.step() == EAGAIN) std::this_thread::yield();
+  connecting.join();
+  std::thread dying([&] {
+    std::this_thread::sleep_for(10ms);
+    close(sockets[1]);
+  });
+  char byte;
+  const auto from = Clock::now();
+  EXPECT_EQ(client->read(&byte, 1, 10'000), 0);
+  EXPECT_LT(Clock::now() - from, 5s);
+  dying.join();
+}
+
 TEST(Socket, WritesMoreThanTheRingHolds) {
   Ends ends;
   const std::string all(3'000'000, 'x');

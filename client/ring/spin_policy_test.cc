@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// client/ring/spin_policy_test.cc: tests that a thread polls for the requested time, but stops
-// earlier if yielding the core takes long.
+// client/ring/spin_policy_test.cc: tests how long a thread may poll on an idle core, on a core that
+// other threads use, and after costly yields.
 #include "client/ring/spin_policy.h"
 
 #include <gtest/gtest.h>
@@ -12,66 +12,85 @@ using namespace std::chrono_literals;
 
 constexpr SpinPolicy::TimePoint kStart{1h};
 
-TEST(SpinPolicy, SleepsUnlessItIsToldToStayAwake) {
+TEST(SpinPolicy, SleepsUnlessAWaitWasStarted) {
   SpinPolicy policy;
   EXPECT_FALSE(policy.polls_again(kStart));
-  policy.stay_awake_until(kStart + 50us);
-  EXPECT_TRUE(policy.polls_again(kStart + 49us));
-  EXPECT_FALSE(policy.polls_again(kStart + 50us));
+  policy.start(0us);
+  EXPECT_FALSE(policy.polls_again(kStart));
+  policy.start(1ns);
+  EXPECT_TRUE(policy.polls_again(kStart));
 }
 
-TEST(SpinPolicy, KeepsTheLatestTime) {
+TEST(SpinPolicy, LimitsTheTimeOfPollsOnAnIdleCore) {
   SpinPolicy policy;
-  policy.stay_awake_until(kStart + 10ms);
-  policy.stay_awake_until(kStart + 50us);
-  EXPECT_TRUE(policy.polls_again(kStart + 9ms));
+  policy.start(50us);
+  for (int i = 0; i < 49; ++i) policy.yielded(400ns, 1us);
+  EXPECT_TRUE(policy.polls_again(kStart));
+  policy.yielded(400ns, 1us);
+  EXPECT_FALSE(policy.polls_again(kStart));
+  policy.start(50us);
+  EXPECT_TRUE(policy.polls_again(kStart));
 }
 
-TEST(SpinPolicy, GoesOnLookingWhereApplicationsTakeTheCoreInBetween) {
+TEST(SpinPolicy, LimitsTheNumberOfPollsOnASharedCore) {
   SpinPolicy policy;
-  policy.stay_awake_until(kStart + 10ms);
-  for (SpinPolicy::TimePoint now = kStart; now < kStart + 9ms; now += 900us)
-    policy.yielded(now, now + 900us);
-  EXPECT_TRUE(policy.polls_again(kStart + 9ms));
+  policy.start(50us);
+  for (uint32_t i = 1; i < SpinPolicy::kSharedYieldsMax; ++i) policy.yielded(900us, 901us);
+  EXPECT_TRUE(policy.polls_again(kStart)) << "the yields took far longer than 50 us";
+  policy.yielded(6us, 7us);
+  EXPECT_FALSE(policy.polls_again(kStart));
+  policy.start(50us);
+  EXPECT_TRUE(policy.polls_again(kStart));
 }
 
-TEST(SpinPolicy, SleepsForAWhileAfterAYieldThatCostATimeSlice) {
+TEST(SpinPolicy, ExtendsAWaitToTheLongerTime) {
   SpinPolicy policy;
-  policy.stay_awake_until(kStart + 1h);
-  policy.yielded(kStart, kStart + 3ms);
+  policy.start(100us);
+  policy.extend(10us);
+  policy.yielded(1us, 50us);
+  EXPECT_TRUE(policy.polls_again(kStart));
+  policy.extend(80us);
+  policy.yielded(1us, 79us);
+  EXPECT_TRUE(policy.polls_again(kStart));
+  policy.yielded(1us, 1us);
+  EXPECT_FALSE(policy.polls_again(kStart));
+}
+
+TEST(SpinPolicy, SleepsForAWhileAfterACostlyYield) {
+  SpinPolicy policy;
+  policy.start(1h);
+  policy.judge(kStart, true);
+  EXPECT_FALSE(policy.polls_again(kStart));
   EXPECT_FALSE(policy.polls_again(kStart + 3ms));
-  EXPECT_FALSE(policy.polls_again(kStart + 6ms));
-  EXPECT_TRUE(policy.polls_again(kStart + 7ms));
+  EXPECT_TRUE(policy.polls_again(kStart + 4ms));
 }
 
-// Records a yield of 3 ms that begins at `now`. Returns the time at which the policy allows polling
+// Records a costly yield that ends at `now`. Returns the time at which the policy allows polling
 // again.
 SpinPolicy::TimePoint costly_yield(SpinPolicy& policy, SpinPolicy::TimePoint now) {
-  policy.yielded(now, now + 3ms);
-  now += 3ms;
+  policy.judge(now, true);
   while (!policy.polls_again(now)) now += 1ms;
   return now;
 }
 
-TEST(SpinPolicy, SleepsLongerWhereEveryYieldCostsATimeSlice) {
+TEST(SpinPolicy, SleepsLongerIfEveryYieldIsCostlyButNeverLongerThanAQuarterOfASecond) {
   SpinPolicy policy;
-  policy.stay_awake_until(kStart + 1h);
+  policy.start(1h);
   SpinPolicy::TimePoint now = kStart;
-  for (const SpinPolicy::Duration expected :
-       {4ms, 8ms, 16ms, 32ms, 64ms, 128ms, 256ms, 512ms, 1000ms, 1000ms}) {
+  for (const SpinPolicy::Duration expected : {4ms, 8ms, 16ms, 32ms, 64ms, 128ms, 250ms, 250ms}) {
     const SpinPolicy::TimePoint again = costly_yield(policy, now);
-    EXPECT_EQ(again - now, 3ms + expected);
+    EXPECT_EQ(again - now, expected);
     now = again;
   }
 }
 
-TEST(SpinPolicy, ForgetsWhoHasGone) {
+TEST(SpinPolicy, ForgetsCostlyYieldsAfterEnoughGoodOnes) {
   SpinPolicy policy;
-  policy.stay_awake_until(kStart + 1h);
+  policy.start(1h);
   SpinPolicy::TimePoint now = kStart;
   for (int i = 0; i < 5; ++i) now = costly_yield(policy, now);
-  for (uint32_t i = 0; i < SpinPolicy::kGoodYields; ++i, now += 1us) policy.yielded(now, now + 1us);
-  EXPECT_EQ(costly_yield(policy, now) - now, 7ms);
+  for (uint32_t i = 0; i < SpinPolicy::kGoodYields; ++i) policy.judge(now, false);
+  EXPECT_EQ(costly_yield(policy, now) - now, 4ms);
 }
 
 }  // namespace

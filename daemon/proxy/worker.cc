@@ -147,9 +147,14 @@ void Worker::keep_polling(Polling polling) {
   // How long the worker polls after a call with the polling mode `busy`. The time is limited, so
   // that an idle connection does not use a core.
   constexpr Duration kBusySpin = std::chrono::milliseconds(10);
-  if (polling == Polling::kEvent) return;
-  const Duration spin = polling == Polling::kBusy ? kBusySpin : Duration(node().limits.spin);
-  reactor_.stay_awake_until(reactor_.now() + spin);
+  switch (polling) {
+    case Polling::kBusy:
+      return reactor_.poll_for(kBusySpin);
+    case Polling::kAdaptive:
+      return reactor_.poll_for(node().limits.spin);
+    case Polling::kEvent:
+      return reactor_.poll_for(Duration::zero());
+  }
 }
 
 // --- Links to peers ---

@@ -6,6 +6,8 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include <algorithm>
+
 #include "daemon/reactor/kernel_stream.h"
 #include "daemon/reactor/ring_stream.h"
 
@@ -18,7 +20,11 @@ constexpr int kPoll = EVLOOP_ONCE | EVLOOP_NONBLOCK;
 constexpr int kSleep = EVLOOP_ONCE;
 
 // After this time without traffic on a ring, the reactor stops polling it until its doorbell rings.
-constexpr Duration kHotTime = std::chrono::milliseconds(2);
+constexpr Duration kHotTime = std::chrono::milliseconds(50);
+
+// A long yield is costly unless it brings an event for each such part of its time. Many clients
+// that take turns on the core make a yield long, and make it bring many events.
+constexpr Duration kYieldPerEvent = std::chrono::microseconds(50);
 
 }  // namespace
 
@@ -101,39 +107,63 @@ void LibeventReactor::iterate() {
   end_iteration();
   // Calls may_sleep() of every handler, even after one has returned false: may_sleep() also arms
   // the handler's wake-up.
-  bool spin = spin_policy_.polls_again(now());
-  if (!spin) {
-    for (IterationEvents* events : iteration_events_) spin |= !events->may_sleep();
-    cool_rings(now());
-    spin |= !hot_rings_.empty();
+  bool polls = spin_policy_.polls_again(now());
+  if (!polls) {
+    for (IterationEvents* events : iteration_events_) polls |= !events->may_sleep();
+    if (!polls) polls = !arm_rings();
   }
   had_events_ = false;
-  if (!spin || asks_kernel()) {
-    wait(spin ? kPoll : kSleep);
+  if (!polls || asks_kernel()) {
+    wait(polls ? kPoll : kSleep);
   }
+  disarm_rings();
   poll_rings();
-  if (spin && !had_events_) yield();
+  judge_yield();
+  if (polls && !had_events_) yield();
 }
 
 // Returns true if this iteration polls the sockets. A poll of the sockets costs a system call, and
-// a poll of the rings does not. After 64 polls without a socket event while rings are hot, only
-// every eighth iteration polls the sockets.
+// a poll of the rings does not. After kQuietPolls polls without a socket event while rings are hot,
+// the sockets are polled only once in kAskInterval.
 bool LibeventReactor::asks_kernel() {
   constexpr uint32_t kQuietPolls = 64;
-  constexpr uint32_t kPollsPerAsk = 8;
-  return hot_rings_.empty() || ++quiet_polls_ < kQuietPolls || quiet_polls_ % kPollsPerAsk == 0;
+  constexpr Duration kAskInterval = std::chrono::microseconds(20);
+  return hot_rings_.empty() || ++quiet_polls_ < kQuietPolls ||
+         now() - asked_kernel_ >= kAskInterval;
+}
+
+// Counts an event. After each event the worker polls at least once before it sleeps: the yield
+// after that poll shows whether other threads use the core.
+void LibeventReactor::found_work(Duration then_polls_for) {
+  constexpr Duration kOnePoll(1);
+  ++finds_;
+  polled_from_ = {};
+  spin_policy_.extend(std::max(then_polls_for, kOnePoll));
 }
 
 void LibeventReactor::yield() {
   const TimePoint from = now();
   sched_yield();
   now_is_fresh_ = false;
-  spin_policy_.yielded(from, now());
+  const TimePoint to = now();
+  last_yield_ = to - from;
+  spin_policy_.yielded(last_yield_, to - (polled_from_ == TimePoint{} ? from : polled_from_));
+  polled_from_ = to;
+  finds_ = 0;
+}
+
+// Judges the last yield, after the iteration that followed the yield has found its events.
+void LibeventReactor::judge_yield() {
+  const Duration yield = std::exchange(last_yield_, Duration::zero());
+  if (yield == Duration::zero()) return;
+  spin_policy_.judge(
+      now(), yield > hatrpc::ring::SpinPolicy::kYieldMax && yield > finds_ * kYieldPerEvent);
 }
 
 void LibeventReactor::wait(int flags) {
   // Reads the clock again for the events that follow. A server can answer within the iteration that
   // sent the request, and with the old clock value such a call would seem to take no time.
+  asked_kernel_ = now();
   now_is_fresh_ = false;
   // Activates the events that KernelStream::read_again() has requested. If read_again() itself
   // activated them, libevent would deliver them in the poll that is in progress, and not later.
@@ -143,6 +173,22 @@ void LibeventReactor::wait(int flags) {
   if (had_events_) quiet_polls_ = 0;
 }
 
+// Makes every hot ring ask for a doorbell, before a sleep. Returns false if a ring has an event, so
+// that the reactor must not sleep. The rings stay hot: the first doorbell that wakes the worker
+// makes it poll all of them, and the other sides, whose requests disarm_rings() withdraws, ring no
+// more.
+bool LibeventReactor::arm_rings() {
+  cool_rings(now() - kHotTime);
+  rings_are_armed_ = true;
+  for (RingStream* ring : hot_rings_) ring->arm();
+  return std::ranges::none_of(hot_rings_, [](RingStream* ring) { return ring->has_news(); });
+}
+
+void LibeventReactor::disarm_rings() {
+  if (!std::exchange(rings_are_armed_, false)) return;
+  for (RingStream* ring : hot_rings_) ring->disarm();
+}
+
 void LibeventReactor::poll_rings() {
   // A callback can destroy any of these streams, or append hot rings; the loop also polls appended
   // rings.
@@ -150,6 +196,7 @@ void LibeventReactor::poll_rings() {
     RingStream* stream = hot_rings_[i];
     if (!stream->has_news()) continue;
     if (!std::exchange(had_events_, true)) now_is_fresh_ = false;
+    found_work();
     stream->notify();
     // If a callback removed an entry of hot_rings_, the later entries have moved up by one.
     if (i < hot_rings_.size() && hot_rings_[i] != stream) --i;
@@ -207,9 +254,9 @@ std::unique_ptr<Watch> LibeventReactor::watch(int descriptor, std::function<void
   return std::make_unique<KernelWatch>(*this, descriptor, std::move(on_readable));
 }
 
-void LibeventReactor::stay_awake_until(TimePoint when) {
+void LibeventReactor::poll_for(Duration time) {
   assert_in_loop();
-  spin_policy_.stay_awake_until(when);
+  found_work(time);
 }
 
 void LibeventReactor::end_iteration() {

@@ -58,7 +58,7 @@ class LibeventReactor final : public Reactor {
                                      StreamEvents& events) override;
   std::unique_ptr<Timer> timer(std::function<void()> on_time) override;
   std::unique_ptr<Watch> watch(int descriptor, std::function<void()> on_readable) override;
-  void stay_awake_until(TimePoint when) override;
+  void poll_for(Duration time) override;
   void add_iteration_events(IterationEvents& events) override;
   void remove_iteration_events(IterationEvents& events) override;
 
@@ -69,12 +69,19 @@ class LibeventReactor final : public Reactor {
   friend class KernelWatch;
   friend class RingStream;
 
-  void note_event() { had_events_ = true; }
+  void note_event() {
+    had_events_ = true;
+    found_work();
+  }
+  void found_work(Duration then_polls_for = Duration::zero());
   void end_iteration();
   void run_posted();
   void yield();
+  void judge_yield();
   bool asks_kernel();
   void wait(int flags);
+  bool arm_rings();
+  void disarm_rings();
   void poll_rings();
   void cool_rings(TimePoint idle_since);
 
@@ -84,10 +91,15 @@ class LibeventReactor final : public Reactor {
   bool had_events_ = false;   // an event was handled in this iteration
   uint32_t quiet_polls_ = 0;  // iterations that polled instead of sleeping, since a socket last had
                               // an event
+  TimePoint asked_kernel_{};  // when the sockets were last polled
   hatrpc::ring::SpinPolicy spin_policy_;
+  uint32_t finds_ = 0;       // events, and calls of poll_for(), since the last yield
+  Duration last_yield_{};    // the time of a yield that is not judged yet, or 0
+  TimePoint polled_from_{};  // the end of the last yield if nothing was found since, or 0
   std::vector<IterationEvents*> iteration_events_;
   std::vector<KernelStream*> read_again_;
   std::vector<RingStream*> hot_rings_;
+  bool rings_are_armed_ = false;  // every hot ring has asked for a doorbell, for a sleep
   uint32_t ring_polls_ = 0;
   bool stopped_ = false;
   std::chrono::seconds probe_tcp_after_{0};

@@ -136,6 +136,14 @@ bool RingStream::cool() {
   return true;
 }
 
+void RingStream::arm() {
+  if (channel_ && wishes() != 0) channel_->arm(wishes());
+}
+
+void RingStream::disarm() {
+  if (channel_ && channel_->armed() != 0) channel_->stay_awake(ring::kForData | ring::kForSpace);
+}
+
 // --- ByteStream ---
 
 void RingStream::want_read(bool wanted) {

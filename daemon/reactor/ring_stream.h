@@ -2,9 +2,11 @@
 // daemon/reactor/ring_stream.h: a ByteStream to an application over rings in shared memory. It
 // first performs the handshake, and then reads and writes the rings.
 //
-// A ring is *hot* while it has recent traffic: the reactor polls it in each iteration. The reactor
-// makes a ring *cold* when the traffic ends, and before the reactor sleeps: the stream announces in
-// shared memory that it waits, and the other side's doorbell makes the ring hot again.
+// A ring is *hot* while it has recent traffic: the reactor polls it in each iteration. Before the
+// reactor sleeps, it *arms* each hot ring: the stream announces in shared memory that it waits, so
+// that the other side rings the doorbell. After the sleep the reactor disarms the ring. When the
+// traffic ends, the reactor makes the ring *cold*: the ring stays armed, and is not polled until
+// the other side's doorbell makes it hot again.
 //
 // Thread   Only the reactor's thread uses this class.
 #pragma once
@@ -56,6 +58,10 @@ class RingStream final : public ByteStream {
   // Makes the ring cold and asks the other side to ring the doorbell. Returns false, and leaves the
   // ring hot, if there is already something to handle.
   bool cool();
+  // Asks the other side to ring the doorbell, while the ring stays hot.
+  void arm();
+  // Withdraws the request of arm().
+  void disarm();
   TimePoint hot_since() const { return hot_since_; }
 
   // How the stream notices changes in the ring. The transitions are kNone ──▶ kPolled ◀──▶

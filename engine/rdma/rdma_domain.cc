@@ -50,7 +50,7 @@ bool RdmaDomain::poll() {
   for (Class& lanes : classes_) {
     if (lanes.poller->poll() == 0) continue;
     found = true;
-    reactor_.stay_awake_until(reactor_.now() + lanes.spin);
+    reactor_.poll_for(lanes.spin);
   }
   return found;
 }

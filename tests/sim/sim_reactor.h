@@ -39,7 +39,7 @@ class SimHost final : public Reactor {
   // Watches `descriptor`, a real descriptor of the kernel that the loop fabric uses. It becomes
   // readable only during an iteration of some host, because one thread runs all hosts.
   std::unique_ptr<Watch> watch(int descriptor, std::function<void()> on_readable) override;
-  void stay_awake_until(TimePoint) override {}
+  void poll_for(Duration) override {}
   void add_iteration_events(IterationEvents& events) override;
   void remove_iteration_events(IterationEvents& events) override {
     std::erase(iteration_events_, &events);
