@@ -14,8 +14,8 @@
 //   - The total number of bytes of a connection has no limit.
 //   - TNonblockingServer cannot use a TShmSocket, because that server reads sockets itself.
 //
-// A thread that waits first polls for at most HATRPC_SPIN_US microseconds (environment variable,
-// default 1000), and then sleeps.
+// A thread that waits first polls, on an idle core for at most HATRPC_SPIN_US microseconds
+// (environment variable, default 1000), and then sleeps.
 //
 // Errors   TTransportException with the types of TSocket: NOT_OPEN, TIMED_OUT, INTERRUPTED; also
 //          CORRUPTED_DATA if the other side violates the ring protocol.

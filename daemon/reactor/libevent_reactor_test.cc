@@ -8,9 +8,12 @@
 #include <unistd.h>
 
 #include <array>
+#include <cstring>
 #include <future>
+#include <optional>
 #include <thread>
 
+#include "client/ring/channel.h"
 #include "client/ring/socket.h"
 
 namespace hat {
@@ -260,6 +263,49 @@ TEST(LibeventReactor, GoesOnWithRingsThatAnotherHad) {
   young.run();
   application.join();
   echo.echo.stream.reset();
+}
+
+// A ring connection that `reactor` continues on the acceptor's side. This object is the connector.
+struct RingEnd {
+  explicit RingEnd(LibeventReactor& reactor) {
+    int sockets[2];
+    EXPECT_EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets), 0);
+    hatrpc::ring::Memory memory;
+    hatrpc::ring::Memory same;
+    EXPECT_EQ(hatrpc::ring::Memory::create(hatrpc::ring::kRingBytesMin, memory), 0);
+    EXPECT_EQ(hatrpc::ring::Memory::map(dup(memory.fd()), same), 0);
+    side.emplace(sockets[0], std::move(same), hatrpc::ring::Side::kConnector);
+    echo.stream = reactor.resume_accepted(Descriptor(sockets[1]), std::move(memory), echo);
+    echo.stream->want_read(true);
+  }
+  // Returns the bits of the doorbells for which the reactor has asked.
+  uint32_t asked() const {
+    return side->memory()->control().sides[size_t{1}].waits.load(std::memory_order_relaxed);
+  }
+  std::optional<hatrpc::ring::Channel> side;
+  Echo echo;
+};
+
+TEST(LibeventReactor, AsksAllRingsForDoorbellsOnlyWhileItSleeps) {
+  LibeventReactor reactor;
+  RingEnd first(reactor);
+  RingEnd second(reactor);
+  bool is_over = false;
+  const auto timer = reactor.timer([&] {
+    EXPECT_EQ(first.asked(), hatrpc::ring::kForData);
+    EXPECT_EQ(second.asked(), hatrpc::ring::kForData);
+    is_over = true;
+  });
+  timer->set(reactor.now() + 5ms);
+  while (!is_over) reactor.iterate();
+  EXPECT_EQ(first.asked() | second.asked(), 0u) << "the reactor polls both rings";
+
+  const auto space = second.side->writable();
+  std::memcpy(space.data(), "hello", 5);
+  second.side->publish(5);
+  reactor.iterate();
+  EXPECT_EQ(second.side->readable().size(), 5u);
+  EXPECT_EQ(second.side->hear(), 0u) << "neither side rang";
 }
 
 TEST(ListenSocket, ReplacesAStalePathButNotALivingOne) {

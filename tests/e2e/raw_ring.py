@@ -24,7 +24,7 @@ DATA, ROOM = 1, 2
 HANG_S = 5.0  # how long a call through a hostile server may take
 
 
-def greeting(magic=MAGIC, version=1, refusal=0, ring_bytes=0):
+def greeting(magic=MAGIC, version=2, refusal=0, ring_bytes=0):
     return struct.pack("8sIIQQ", magic, version, refusal, ring_bytes, 0)
 
 

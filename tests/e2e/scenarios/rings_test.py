@@ -215,8 +215,13 @@ def version_0(path):
     assert greets(path, greeting(version=0))[12:16] == struct.pack("I", 1), "the daemon must refuse version 0"
 
 
-def version_2(path):
-    assert greets(path, greeting(version=2)) == greeting(ring_bytes=256 * 1024), "the daemon must offer version 1"
+def version_1(path):
+    answer = greets(path, greeting(version=1))
+    assert answer == greeting(version=1, ring_bytes=256 * 1024), "the daemon must use version 1"
+
+
+def version_3(path):
+    assert greets(path, greeting(version=3)) == greeting(ring_bytes=256 * 1024), "the daemon must offer version 2"
 
 
 def unwanted_descriptors(path):
@@ -283,7 +288,7 @@ def floods_bells(path):
         while time.monotonic() < end:
             with contextlib.suppress(BlockingIOError):
                 ring.sock.send(bytes(65536), socket.MSG_DONTWAIT)
-            ring.put(WAITS, 3)
+            ring.put(WAITS, 15)
         ring.send(request("add", i32s(20, 22)))
         assert ring.receive(len(add_reply(42))) == add_reply(42), "the daemon must still answer the call"
 
@@ -370,8 +375,8 @@ def is_killed(path):
 
 
 HOSTILE_CLIENTS = [
-    says_nothing, half_a_greeting, half_a_greeting_with_its_own_end, a_greeting_in_halves, wrong_magic, version_0, version_2,
-    unwanted_descriptors, counters_run_ahead, counters_go_back, consumes_what_was_not_written,
+    says_nothing, half_a_greeting, half_a_greeting_with_its_own_end, a_greeting_in_halves, wrong_magic, version_0,
+    version_1, version_3, unwanted_descriptors, counters_run_ahead, counters_go_back, consumes_what_was_not_written,
     huge_frames, truncated_messages, leaves_at_any_moment, floods_bells, never_reads,
     takes_by_the_byte, changes_what_it_sent, scribbles_over_everything, keeps_its_own_end_open,
     is_killed]
@@ -426,7 +431,7 @@ def half_greets_and_closes(connection, _):
 
 
 def never_answers(ring):
-    ring.store(WAITS, 3)
+    ring.store(WAITS, 15)
 
 
 def writes_out_of_range(ring):
