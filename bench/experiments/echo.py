@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""bench/experiments/echo.py: calls a C++ echo server directly, through two HAProxies, and through two hatrpcds."""
+"""bench/experiments/echo.py: calls a C++ echo server directly, through two HAProxies, and through two hatrpcds.
+
+Floors (bench/floors) show what this machine allows.
+"""
 
 import contextlib
 
@@ -12,10 +15,22 @@ LANES = {"hatrpcd, TCP lanes": ("tcp", {}),
          "hatrpcd, throughput": ("auto", {"perf_goal": "throughput"}),
          "hatrpcd, event": ("auto", {"polling": "event"})}
 
+# By kind of connection, and by peer: a program of bench/floors, and its last arguments. A measurement is the best of
+# these.
+FLOORS = {"tcp": {"floor": ("tcp_floor", [(-1, "tcp"), (0, "tcp"), (20, "tcp")])},
+          "unix": {"floor": ("tcp_floor", [(-1, "unix"), (0, "unix"), (20, "unix")])},
+          "shm": {"floor": ("ring_floor", [(20, 20)]),
+                  "floor, nobody polls": ("ring_floor", [(0, 0)])}}
+
+
+def floors(settings):
+    """Returns the floors of a run. A floor cannot place its processes on different cores."""
+    return {} if settings.split else FLOORS[settings.local]
+
 
 def peers(settings):
     rings = ["direct, rings"] if settings.local == "shm" else []
-    return ["direct", *rings, "HAProxy pair", *LANES]
+    return ["direct", *rings, "HAProxy pair", *LANES, *floors(settings)]
 
 
 def points(settings):
@@ -24,21 +39,45 @@ def points(settings):
 
 
 class Echo:
-    def __init__(self, site, peers):
-        self.site, self.peers = site, peers
+    def __init__(self, peers):
+        self.peers = peers
         self.versions = {"HAProxy": ways.haproxy_version()}
 
     def measure(self, peer, point, seconds):
-        way = self.peers[peer]
-        sidecars, server = way.cpu_seconds()
-        result = self.site.client([self.site.programs / "echo_client", way.address,
-                                   point["clients"], point["bytes"], seconds], seconds)
-        sidecars_then, server_then = way.cpu_seconds()
-        calls = result["calls_per_s"] * seconds
-        return {"calls_per_s": result["calls_per_s"], "p50_us": result["p50"],
-                "p99_us": result["p99"], **clock.values(result), "client_cpu_us": result["cpu_us"],
-                "sidecar_cpu_us": (sidecars_then - sidecars) * 1e6 / calls,
-                "server_cpu_us": (server_then - server) * 1e6 / calls}
+        found, sidecar_cpu_us, server_cpu_us = self.peers[peer].measure(point, seconds)
+        return {"calls_per_s": found["calls_per_s"], "p50_us": found["p50"], "p99_us": found["p99"],
+                **clock.values(found), "client_cpu_us": found["cpu_us"],
+                "sidecar_cpu_us": sidecar_cpu_us, "server_cpu_us": server_cpu_us}
+
+
+class Clients:
+    """A peer whose calls echo_client makes, through one way."""
+
+    def __init__(self, site, way):
+        self.site, self.way = site, way
+
+    def measure(self, point, seconds):
+        """Returns the client's output, and the CPU time per call of the sidecars and of the server."""
+        sidecars, server = self.way.cpu_seconds()
+        found = self.site.client([self.site.programs / "echo_client", self.way.address,
+                                  point["clients"], point["bytes"], seconds], seconds)
+        sidecars_then, server_then = self.way.cpu_seconds()
+        us_per_call = 1e6 / (found["calls_per_s"] * seconds)
+        return found, (sidecars_then - sidecars) * us_per_call, (server_then - server) * us_per_call
+
+
+class Floor:
+    """A peer that is one program: client, both relays and server."""
+
+    def __init__(self, site, program, choices):
+        self.site, self.program, self.choices = site, site.programs / program, choices
+
+    def measure(self, point, seconds):
+        """Returns what Clients.measure() returns, of the choice of arguments with the most calls."""
+        found = [self.site.client([self.program, point["clients"], point["bytes"], seconds, *choice],
+                                  seconds) for choice in self.choices]
+        best = max(found, key=lambda one: one["calls_per_s"])
+        return best, best["sidecar_cpu_us"], best["server_cpu_us"]
 
 
 @contextlib.contextmanager
@@ -57,11 +96,14 @@ def open_peers(settings):
 
         server = server_on(sockets)
         own = server_on("shm") if settings.local == "shm" else server
-        yield Echo(site, ways.Peers({
-            "direct": lambda: ways.direct(server),
-            "direct, rings": lambda: ways.direct(own),
-            "HAProxy pair": lambda: ways.haproxy_pair(site, server, sockets),
-            **{name: lambda lanes=lanes: hatrpcd(*lanes) for name, lanes in LANES.items()}}))
+        start = {"direct": lambda: ways.direct(server),
+                 "direct, rings": lambda: ways.direct(own),
+                 "HAProxy pair": lambda: ways.haproxy_pair(site, server, sockets),
+                 **{name: lambda lanes=lanes: hatrpcd(*lanes) for name, lanes in LANES.items()}}
+        yield Echo(ways.Peers({
+            **{name: lambda way=way: Clients(site, way()) for name, way in start.items()},
+            **{name: lambda floor=floor: Floor(site, *floor)
+               for name, floor in floors(settings).items()}}))
 
 
 ONE, MANY, LARGE = ({"bytes": 64, "clients": 1}, {"bytes": 64, "clients": 16},
@@ -111,8 +153,11 @@ EXPERIMENT = experiment.Experiment(
     charts=[chart.Lines("calls_per_s", "clients", "Calls per second", to=HAPROXY, log_x=True),
             chart.Lines("p50_us", "clients", "Latency, p50", to=HAPROXY, log_x=True, log_y=True),
             chart.Lines("sidecar_cpu_us", "clients", "CPU of both sidecars, per call", to=HAPROXY,
-                        peers=(HAPROXY, *LANES), log_x=True)],
-    goals=goals, clocks=(clock.Clock(("p50_us", "p99_us")),), measures=(*ways.CODE, *ways.ECHO),
+                        peers=(HAPROXY, *LANES, *FLOORS["shm"]), log_x=True)],
+    goals=goals, clocks=(clock.Clock(("p50_us", "p99_us")),), measures=(*ways.CODE, *ways.ECHO, "bench/floors"),
     notes="All processes share one machine and use loopback: the numbers show the cost of the daemons, "
           "and nothing about RDMA devices. Each client has one connection and one call at a time. The "
-          "first fifth of a measurement is warm-up and does not count.")
+          "first fifth of a measurement is warm-up and does not count. A floor makes the same calls "
+          "without Thrift, through two relays that only copy messages: it shows what this machine allows. "
+          "With sockets, each measurement of the floor is the best of three: its relays never sleep, sleep "
+          "at once, or sleep after 20 attempts.")

@@ -453,7 +453,12 @@ class Experiments(unittest.TestCase):
                         self.assertIn(each.y, one.units)
                         self.assertTrue(each.x in points[0] or
                                         each.x is None and isinstance(each, chart.Bars))
-                        self.assertLessEqual({each.to, *each.peers} - {None}, set(settings.peers))
+                        self.assertLessEqual({each.to} - {None}, set(settings.peers))
+                        self.assertLessEqual(set(each.peers), self.peers_with_any_option(one))
+
+    def peers_with_any_option(self, one):
+        choices = [[option.flag, str(choice)] for option in one.options for choice in option.choices or ()]
+        return {peer for words in [[], *choices] for peer in options.settings_of(one, words).peers}
 
     def test_goals_are_of_one_point_each(self):
         for name in experiment.names():
