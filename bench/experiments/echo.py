@@ -106,30 +106,39 @@ def open_peers(settings):
                for name, floor in floors(settings).items()}}))
 
 
-ONE, MANY, LARGE = ({"bytes": 64, "clients": 1}, {"bytes": 64, "clients": 16},
-                    {"bytes": 131072, "clients": 16})
-LATENCY, THROUGHPUT = "hatrpcd, latency", "hatrpcd, throughput"
-DIRECT, HAPROXY = "direct", "HAProxy pair"
+ONE, LARGE = {"bytes": 64, "clients": 1}, {"bytes": 131072, "clients": 16}
+LATENCY, EVENT = "hatrpcd, latency", "hatrpcd, event"
+DIRECT, HAPROXY, FLOOR, SLEEPING_FLOOR = "direct", "HAProxy pair", "floor", "floor, nobody polls"
+WORDS = {DIRECT: "direct TCP", HAPROXY: "the HAProxy pair", FLOOR: "the floor",
+         SLEEPING_FLOOR: "the floor whose threads never poll"}
 
 
 def goals(options):
     """Returns the goals of a run with sockets, or of a run with rings, as the run's options say."""
-    def p50(at_most, to, words):
-        return experiment.Goal(f"64 B, 1 client: p50 of “{LATENCY}” ÷ p50 of {words}", "p50_us",
+    def p50(at_most, to):
+        return experiment.Goal(f"64 B, 1 client: p50 of “{LATENCY}” ÷ p50 of {WORDS[to]}", "p50_us",
                                LATENCY, ONE, to, at_most=at_most)
 
-    def rate(at_least, to, words, point, point_words):
-        return experiment.Goal(f"{point_words}: calls/s of “{THROUGHPUT}” ÷ calls/s of {words}",
-                               "calls_per_s", THROUGHPUT, point, to, at_least=at_least)
+    def rate(at_least, to, point, peer=LATENCY):
+        size = "64 B" if point["bytes"] == 64 else "128 KiB"
+        clients = "1 client" if point["clients"] == 1 else f"{point['clients']} clients"
+        return experiment.Goal(f"{size}, {clients}: calls/s of “{peer}” ÷ calls/s of {WORDS[to]}",
+                               "calls_per_s", peer, point, to, at_least=at_least)
+
+    def rates(to, peer=LATENCY, **at_least):
+        return [rate(ratio, to, {"bytes": 64, "clients": int(clients[1:])}, peer)
+                for clients, ratio in at_least.items()]
 
     if options.get("--local") == "shm":
-        return [p50(0.2, DIRECT, "direct TCP"), p50(0.12, HAPROXY, "the HAProxy pair"),
-                rate(1.5, DIRECT, "direct TCP", MANY, "64 B, 16 clients"),
-                rate(6, HAPROXY, "the HAProxy pair", MANY, "64 B, 16 clients"),
-                rate(1, DIRECT, "direct TCP", LARGE, "128 KiB, 16 clients"),
-                rate(4, HAPROXY, "the HAProxy pair", LARGE, "128 KiB, 16 clients")]
-    return [p50(0.9, DIRECT, "direct TCP"), p50(0.6, HAPROXY, "the HAProxy pair"),
-            rate(2, HAPROXY, "the HAProxy pair", MANY, "64 B, 16 clients")]
+        floor = [] if "--split" in options else [
+            *rates(FLOOR, _1=0.75, _4=0.7, _16=0.6, _64=0.5, _256=0.5),
+            *rates(SLEEPING_FLOOR, EVENT, _1=0.5, _4=0.5, _16=0.5, _64=0.6, _256=0.6)]
+        return [*floor, p50(0.1, DIRECT), p50(0.1, HAPROXY),
+                *rates(DIRECT, _4=0.9, _16=1.1, _64=1.2, _256=1.2),
+                *rates(HAPROXY, _4=6, _16=5, _64=4, _256=4),
+                rate(0.8, DIRECT, LARGE), rate(3, HAPROXY, LARGE)]
+    floor = [] if "--split" in options else rates(FLOOR, _4=0.8, _16=0.8, _64=0.8, _256=0.8)
+    return [*floor, p50(0.5, DIRECT), *rates(HAPROXY, _1=1.1, _4=1.1, _16=1.1, _64=1.1, _256=1.1)]
 
 
 EXPERIMENT = experiment.Experiment(
