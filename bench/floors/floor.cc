@@ -17,6 +17,7 @@
 #include <thread>
 
 #include "base/rounded.h"
+#include "base/time_slice.h"
 
 namespace hat::bench {
 namespace {
@@ -79,6 +80,8 @@ void Floor::start(Role role, const std::function<void()>& work) {
   if (pid < 0) fail_floor("cannot create a process");
   if (pid == 0) {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (role == Role::kRelay && !request_short_time_slices())
+      fail_floor("cannot set the time slice");
     if (getppid() == parent) work();  // the parent may have ended before the call of prctl()
     _exit(1);
   }

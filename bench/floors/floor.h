@@ -2,9 +2,9 @@
 // bench/floors/floor.h: the frame of a floor: a program that measures the least time and CPU in
 // which this machine carries a call from a client through two relays to a server, and back.
 //
-// The two relays have the places of two hatrpcds, but do nothing except copy messages. The client
-// threads are in the main process. Each relay is a child process, and the server threads are in
-// another child process. A reply has the bytes of its request.
+// The two relays have the places of two hatrpcds, and the same short time slices, but do nothing
+// except copy messages. The client threads are in the main process. Each relay is a child process,
+// and the server threads are in another child process. A reply has the bytes of its request.
 #pragma once
 
 #include <sys/types.h>

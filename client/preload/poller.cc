@@ -74,7 +74,7 @@ int Poller::poll_once() {
 // would delay their events.
 bool Poller::spin() {
   if (!all_rings_ || timeout_ == Duration::zero()) return false;
-  ring::Spinner spinner(rings_[0]->usual_wait_ns());
+  ring::Spinner spinner(rings_[0]->usual_wait_ns(), timeout_.value_or(ring::Spinner::kLimit));
   while (spinner.again()) {
     if (poll_once() != 0) return true;
   }

@@ -13,8 +13,8 @@ namespace hatrpc::ring {
 
 namespace {
 
-// Wakes the sleepers on the futex, at most one reader and one writer. The limit bounds the time of
-// the call: a hostile process could have any number of threads that sleep there.
+// Wakes the sleepers on the futex, at most one reader and one writer: a hostile process could have
+// any number of threads that sleep there.
 void wake(std::atomic<uint32_t>& waits) {
   syscall(SYS_futex, &waits, FUTEX_WAKE, 2, nullptr, nullptr, 0);
 }

@@ -20,7 +20,7 @@ class CoreHistory {
   // the last record on this core was made, by any thread of the process. The result is very large
   // if there is no earlier record.
   std::chrono::nanoseconds record(std::chrono::steady_clock::time_point now) {
-    // sched_getcpu() reads thread-local memory; it makes no system call.
+    // With the C library of Debian 12, sched_getcpu() only reads memory of the thread (rseq).
     std::atomic<int64_t>& last = cores_[static_cast<size_t>(sched_getcpu()) % kCores].last_ns;
     const int64_t now_ns = std::chrono::nanoseconds(now.time_since_epoch()).count();
     const int64_t before = last.load(std::memory_order_relaxed);

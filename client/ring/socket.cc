@@ -86,7 +86,9 @@ int Socket::wait(uint32_t what, int timeout_ms, int interrupter) {
     channel_.hear();
     return ready(what) ? 0 : EAGAIN;
   }
-  Spinner spinner(usual_wait_ns_[what == kForData ? 0 : 1]);
+  const auto limit =
+      timeout_ms == kForever ? Spinner::kLimit : std::chrono::milliseconds(timeout_ms);
+  Spinner spinner(usual_wait_ns_[what == kForData ? 0 : 1], limit);
   while (spinner.again()) {
     if (ready(what)) return 0;
   }
@@ -98,7 +100,7 @@ int Socket::wait(uint32_t what, int timeout_ms, int interrupter) {
   return error;
 }
 
-// Sleeps on the futex for at most kBrief. Returns true if the ring is ready. Otherwise the caller
+// Sleeps on the futex for at most kBriefMs. Returns true if the ring is ready. Otherwise the caller
 // must sleep on the socket, because only the socket reports that the other side has died, and only
 // a sleep on descriptors can be interrupted.
 bool Socket::sleep_briefly(uint32_t what, int timeout_ms) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // client/ring/spin_policy.h: decides whether a thread that found nothing polls again or sleeps.
-// docs/waiting.md has the reasons and the measurements.
+// docs/waiting.md has the reasons.
 //
 // Between two polls the thread yields its core (sched_yield(2)). There are three kinds of yields:
 //

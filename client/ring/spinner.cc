@@ -13,7 +13,7 @@
 namespace hatrpc::ring {
 namespace {
 
-using Duration = SpinPolicy::Duration;
+using Duration = Spinner::Duration;
 
 CoreHistory cores;
 // Each thread has one policy for all its sockets, because the policy learns how long yields of the
@@ -39,11 +39,12 @@ bool Spinner::again() {
     policy.start(time_to_poll(Duration(usual_ns_.load(std::memory_order_relaxed))));
     cores.record(now_);
   }
-  if (!policy.polls_again(now_)) return false;
+  if (now_ >= until_ || !policy.polls_again(now_)) return false;
+  const auto from = Clock::now();
   sched_yield();
   const auto then = std::exchange(now_, Clock::now());
-  const Duration took = now_ - then;
-  policy.yielded(took, took);
+  const Duration took = now_ - from;
+  policy.yielded(took, now_ - then);
   // If other threads of this process also ran on the core, the yield took long because many threads
   // take turns. Otherwise something else has kept the core.
   policy.judge(now_, std::min(took, cores.record(now_)) > SpinPolicy::kYieldMax);

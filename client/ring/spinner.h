@@ -12,9 +12,10 @@
 // most HATRPC_SPIN_US microseconds (environment variable; default 1000). If recent waits took
 // longer than HATRPC_SPIN_US, the thread polls an idle core for at most 50 µs. With
 // HATRPC_SPIN_US=0 again() returns false at once. SpinPolicy limits polling on a core that other
-// threads use.
+// threads use. No wait polls longer than kLimit, so that time-outs and interrupts are noticed.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstdint>
@@ -25,9 +26,15 @@ class Spinner {
  public:
   using Clock = std::chrono::steady_clock;
 
-  // Starts a wait. `usual_ns` is the average time of earlier waits of the same kind, in
-  // nanoseconds; the destructor adds the time of this wait to the average.
-  explicit Spinner(std::atomic<int64_t>& usual_ns) : usual_ns_(usual_ns), from_(Clock::now()) {}
+  using Duration = std::chrono::nanoseconds;
+
+  static constexpr Duration kLimit = std::chrono::milliseconds(20);
+
+  // Starts a wait that polls at most for `limit` or kLimit. `usual_ns` is the average time of
+  // earlier waits of the same kind, in nanoseconds; the destructor adds the time of this wait to
+  // the average.
+  explicit Spinner(std::atomic<int64_t>& usual_ns, Duration limit = kLimit)
+      : usual_ns_(usual_ns), from_(Clock::now()), until_(from_ + std::min(limit, kLimit)) {}
   ~Spinner();
   Spinner(const Spinner&) = delete;
   Spinner& operator=(const Spinner&) = delete;
@@ -41,6 +48,7 @@ class Spinner {
  private:
   std::atomic<int64_t>& usual_ns_;
   const Clock::time_point from_;
+  const Clock::time_point until_;
   Clock::time_point now_{};  // set by the first again()
 };
 

@@ -3,45 +3,11 @@
 
 #include <glog/logging.h>
 #include <pthread.h>
-#include <sched.h>
 #include <sys/resource.h>
-#include <sys/syscall.h>
-#include <unistd.h>
+
+#include "base/time_slice.h"
 
 namespace hat {
-namespace {
-
-// The arguments of sched_setattr(2), as Linux has defined them since 3.14. The C library of Debian
-// 12 does not declare them.
-struct SchedulingAttributes {
-  uint32_t size = sizeof(SchedulingAttributes);
-  uint32_t policy = 0;
-  uint64_t flags = 0;
-  int32_t nice = 0;
-  uint32_t priority = 0;
-  uint64_t runtime_ns = 0;  // for SCHED_OTHER on Linux 6.12 and later: the time slice
-  uint64_t deadline_ns = 0;
-  uint64_t period_ns = 0;
-};
-static_assert(sizeof(SchedulingAttributes) == 48);
-
-// Gives the calling thread short time slices, in place of Linux' default of a few milliseconds. The
-// kernel then runs the thread more often and for shorter times; its share of the processor stays
-// the same. If many threads of applications share the cores with a worker, the worker so gets the
-// core back soon after a yield (docs/waiting.md). Before Linux 6.12 this has no effect, and if the
-// kernel refuses, the thread keeps the default.
-void request_short_time_slices() {
-  constexpr uint64_t kSliceNs = 300'000;
-  SchedulingAttributes attributes;
-  if (syscall(SYS_sched_getattr, 0, &attributes, sizeof attributes, 0) != 0) return;
-  if (attributes.policy != SCHED_OTHER) return;  // an administrator has chosen another policy
-  attributes.runtime_ns = kSliceNs;
-  if (syscall(SYS_sched_setattr, 0, &attributes, 0) != 0) {
-    PLOG(INFO) << "the worker keeps the kernel's default time slice";
-  }
-}
-
-}  // namespace
 
 Result<std::unique_ptr<WorkerThread>> WorkerThread::open(const FabricConfig& fabric) {
   std::unique_ptr<WorkerThread> thread(new WorkerThread());
@@ -104,7 +70,9 @@ void WorkerThread::start() {
       PLOG(WARNING) << "worker_nice: " << *nice
                     << " was refused; values below 0 require CAP_SYS_NICE";
     }
-    request_short_time_slices();
+    if (!request_short_time_slices()) {
+      PLOG(INFO) << "the worker keeps the kernel's default time slice";
+    }
     reactor_.run();
   });
   const std::string name = "worker-" + std::to_string(worker_->index());

@@ -20,7 +20,16 @@ constexpr int kPoll = EVLOOP_ONCE | EVLOOP_NONBLOCK;
 constexpr int kSleep = EVLOOP_ONCE;
 
 // After this time without traffic on a ring, the reactor stops polling it until its doorbell rings.
+// The time is shorter the more rings are hot, because each iteration polls, and each sleep arms, all
+// hot rings: with over kHotRings hot rings it is divided by their number.
 constexpr Duration kHotTime = std::chrono::milliseconds(50);
+constexpr Duration kHotTimeMin = std::chrono::milliseconds(2);
+constexpr int64_t kHotRings = 64;
+
+Duration hot_time(size_t rings) {
+  const auto count = std::max(static_cast<int64_t>(rings), kHotRings);
+  return std::max<Duration>(kHotTime * kHotRings / count, kHotTimeMin);
+}
 
 // A long yield is costly unless it brings an event for each such part of its time. Many clients
 // that take turns on the core make a yield long, and make it bring many events.
@@ -142,6 +151,7 @@ void LibeventReactor::found_work(Duration then_polls_for) {
 }
 
 void LibeventReactor::yield() {
+  now_is_fresh_ = false;  // the work of this iteration is not part of the yield
   const TimePoint from = now();
   sched_yield();
   now_is_fresh_ = false;
@@ -174,11 +184,10 @@ void LibeventReactor::wait(int flags) {
 }
 
 // Makes every hot ring ask for a doorbell, before a sleep. Returns false if a ring has an event, so
-// that the reactor must not sleep. The rings stay hot: the first doorbell that wakes the worker
-// makes it poll all of them, and the other sides, whose requests disarm_rings() withdraws, ring no
-// more.
+// that the reactor must not sleep. The rings stay hot: when a doorbell has woken the worker, it
+// withdraws all requests with disarm_rings(), and polls all hot rings.
 bool LibeventReactor::arm_rings() {
-  cool_rings(now() - kHotTime);
+  cool_rings(now() - hot_time(hot_rings_.size()));
   rings_are_armed_ = true;
   for (RingStream* ring : hot_rings_) ring->arm();
   return std::ranges::none_of(hot_rings_, [](RingStream* ring) { return ring->has_news(); });
@@ -202,7 +211,9 @@ void LibeventReactor::poll_rings() {
     if (i < hot_rings_.size() && hot_rings_[i] != stream) --i;
   }
   constexpr uint32_t kPollsPerAgeing = 256;
-  if (++ring_polls_ % kPollsPerAgeing == 0) cool_rings(now() - kHotTime);
+  if (++ring_polls_ % kPollsPerAgeing == 0) {
+    cool_rings(now() - hot_time(hot_rings_.size()));
+  }
 }
 
 void LibeventReactor::cool_rings(TimePoint idle_since) {

@@ -163,7 +163,7 @@ class Connection final : public StreamEvents {
     if (!stream_ || !reading_ || writing_ || !rogue_->kept_rules() || rogue_->ended()) return;
     if (!rogue_->has_sent_more_than(read_)) return;
     const size_t before = readable_events_;
-    // While rings are hot, the reactor polls the sockets only on every eighth iteration.
+    // While rings are hot, the reactor polls the sockets only after a while.
     for (int i = 0; i < 9; ++i) iterate();
     // An event of the other connection can have destroyed this connection's stream.
     require(!stream_ || readable_events_ != before, "a doorbell rang without an event");
