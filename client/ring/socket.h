@@ -60,7 +60,8 @@ class Socket {
 
   Channel channel_;
   std::atomic<int> sleepers_ = 0;
-  // Moving averages of how long this side waited, in nanoseconds: [0] for data to read, [1] for space to write.
+  // Moving averages of how long this side waited, in nanoseconds: [0] for data to read, [1] for
+  // space to write.
   std::atomic<int64_t> usual_wait_ns_[2]{};
 };
 

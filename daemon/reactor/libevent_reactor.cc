@@ -20,8 +20,8 @@ constexpr int kPoll = EVLOOP_ONCE | EVLOOP_NONBLOCK;
 constexpr int kSleep = EVLOOP_ONCE;
 
 // After this time without traffic on a ring, the reactor stops polling it until its doorbell rings.
-// The time is shorter the more rings are hot, because each iteration polls, and each sleep arms, all
-// hot rings: with over kHotRings hot rings it is divided by their number.
+// Each iteration polls all hot rings, and each sleep arms them. So with more than kHotRings hot
+// rings the time is shorter, in inverse proportion to their number, down to kHotTimeMin.
 constexpr Duration kHotTime = std::chrono::milliseconds(50);
 constexpr Duration kHotTimeMin = std::chrono::milliseconds(2);
 constexpr int64_t kHotRings = 64;

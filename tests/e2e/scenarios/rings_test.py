@@ -216,8 +216,7 @@ def version_0(path):
 
 
 def version_1(path):
-    answer = greets(path, greeting(version=1))
-    assert answer == greeting(version=1, ring_bytes=256 * 1024), "the daemon must use version 1"
+    assert greets(path, greeting(version=1)) == greeting(version=1, ring_bytes=256 * 1024), "it must use version 1"
 
 
 def version_3(path):
