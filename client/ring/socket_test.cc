@@ -33,6 +33,25 @@ struct Ends {
   std::unique_ptr<Socket> server;
 };
 
+// A client whose acceptor has only the descriptor and the memory of the connection. The test must
+// close the descriptor.
+struct RawServer {
+  RawServer() {
+    int sockets[2];
+    EXPECT_EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets), 0);
+    fd = sockets[1];
+    std::thread connecting(
+        [&] { EXPECT_EQ(Socket::open(Side::kConnector, sockets[0], 1000, client), 0); });
+    Handshake handshake(Side::kAcceptor, fd);
+    while (handshake.step() == EAGAIN) std::this_thread::yield();
+    connecting.join();
+    memory = handshake.take_memory();
+  }
+  std::unique_ptr<Socket> client;
+  int fd = -1;
+  Memory memory;
+};
+
 TEST(Socket, ReadsWhatWasWritten) {
   Ends ends;
   EXPECT_EQ(ends.client->write_all("hello", 5, kForever), 0);
@@ -66,21 +85,14 @@ TEST(Socket, WakesAReaderThatHasSleptForLong) {
 
 // Closes the connection as the death of the other process does: nobody wakes the futex.
 TEST(Socket, NoticesTheDeathOfTheOtherSideWhileItSleeps) {
-  int sockets[2];
-  ASSERT_EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets), 0);
-  std::unique_ptr<Socket> client;
-  std::thread connecting(
-      [&] { EXPECT_EQ(Socket::open(Side::kConnector, sockets[0], 1000, client), 0); });
-  Handshake handshake(Side::kAcceptor, sockets[1]);
-  while (handshake.step() == EAGAIN) std::this_thread::yield();
-  connecting.join();
+  RawServer server;
   std::thread dying([&] {
     std::this_thread::sleep_for(10ms);
-    close(sockets[1]);
+    close(server.fd);
   });
   char byte;
   const auto from = Clock::now();
-  EXPECT_EQ(client->read(&byte, 1, 10'000), 0);
+  EXPECT_EQ(server.client->read(&byte, 1, 10'000), 0);
   EXPECT_LT(Clock::now() - from, 5s);
   dying.join();
 }
@@ -151,20 +163,13 @@ TEST(Socket, EndsWhenTheOtherSideEndsOrGoes) {
 }
 
 TEST(Socket, DistinguishesAnEndFromAnAbort) {
-  int sockets[2];
-  ASSERT_EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets), 0);
-  std::unique_ptr<Socket> client;
-  std::thread connecting(
-      [&] { EXPECT_EQ(Socket::open(Side::kConnector, sockets[0], 1000, client), 0); });
-  Handshake handshake(Side::kAcceptor, sockets[1]);
-  while (handshake.step() == EAGAIN) std::this_thread::yield();
-  connecting.join();
+  RawServer server;
   {
-    Channel server(sockets[1], handshake.take_memory(), Side::kAcceptor);
-    server.end_writes(End::kAborted);
+    Channel channel(server.fd, std::move(server.memory), Side::kAcceptor);
+    channel.end_writes(End::kAborted);
   }
   char byte;
-  EXPECT_EQ(client->read(&byte, 1, kForever), -ECONNRESET);
+  EXPECT_EQ(server.client->read(&byte, 1, kForever), -ECONNRESET);
 }
 
 TEST(Socket, HasItsReaderAndItsWriterSleepAtOnce) {
