@@ -22,14 +22,13 @@ engine::RdmaDomainOptions options_for(const FabricConfig& fabric) {
   return options;
 }
 
-// Adds the faults of the configuration to `fabric`. `number` counts the fabrics of this process, so
-// that each worker gets other faults.
+// Adds the faults of the configuration to `fabric`.
 std::unique_ptr<engine::Fabric> with_faults(std::unique_ptr<engine::Fabric> fabric,
-                                            const FabricConfig& config, uint64_t number) {
+                                            const FabricConfig& config) {
   if (!config.faults) return fabric;
-  if (number == 0) LOG(WARNING) << "fabric.faults: RDMA lanes fail on purpose";
+  LOG(WARNING) << "fabric.faults: RDMA lanes fail on purpose";
   const FaultsConfig& faults = *config.faults;
-  return engine::make_faulty(std::move(fabric), {.seed = faults.seed + number,
+  return engine::make_faulty(std::move(fabric), {.seed = faults.seed,
                                                  .delay_max = faults.delay_max,
                                                  .refused_percent = faults.refused_percent,
                                                  .cut_within = faults.cut_within,
@@ -44,20 +43,16 @@ Result<OpenedRdma> open_verbs(Reactor& reactor, const FabricConfig& fabric) {
   HAT_TRY(std::unique_ptr<engine::VerbsFabric> device,
           engine::open_verbs_fabric(device_of(fabric)));
   OpenedRdma opened{nullptr, "verbs: " + device->describe()};
-  HAT_TRY(opened.host,
-          engine::RdmaHost::create_shared(reactor, with_faults(std::move(device), fabric, 0),
-                                          options_for(fabric)));
+  HAT_TRY(opened.host, engine::RdmaHost::create(reactor, with_faults(std::move(device), fabric),
+                                                options_for(fabric)));
   return opened;
 }
 
 Result<OpenedRdma> open_loop(Reactor& reactor, const FabricConfig& fabric) {
-  const auto open = [fabric,
-                     number = uint64_t{0}]() mutable -> Result<std::unique_ptr<engine::Fabric>> {
-    HAT_TRY(std::unique_ptr<engine::Fabric> loop, engine::open_loop_fabric());
-    return with_faults(std::move(loop), fabric, number++);
-  };
+  HAT_TRY(std::unique_ptr<engine::Fabric> loop, engine::open_loop_fabric());
   OpenedRdma opened{nullptr, "loop: memory shared with peers on this host"};
-  HAT_TRY(opened.host, engine::RdmaHost::create_per_link(reactor, open, options_for(fabric)));
+  HAT_TRY(opened.host, engine::RdmaHost::create(reactor, with_faults(std::move(loop), fabric),
+                                                options_for(fabric)));
   return opened;
 }
 

@@ -34,6 +34,10 @@
 //             A request that sees the effect of an atomic also sees all WRITEs that were posted
 //             before this atomic.
 //
+// A fabric is a protection domain: its queue pairs know the keys of its own regions only.
+// open_domain() opens another domain on the same device, so that peers with queue pairs of different
+// domains cannot reach each other's memory.
+//
 // An unsignaled request that succeeds has no completion. The completion of a later signaled request
 // shows that the unsignaled request is done. Until then, the unsignaled request counts against
 // send_entries of its queue pair.
@@ -161,6 +165,8 @@ class CompletionQueue {
   virtual void arm(bool solicited_only) = 0;
   virtual int event_fd() const = 0;
   virtual void take_events() = 0;  // makes event_fd() unreadable again
+  // Makes space for `entries` completions. Completions that have not been polled yet stay.
+  virtual Result<void> resize(uint32_t entries) = 0;
 };
 
 struct ReceiveRequest {
@@ -251,6 +257,10 @@ struct FabricLimits {
   Atomicity atomics = Atomicity::kNone;
   uint64_t regions_max = 0;  // the most memory regions, each of which needs a memory key
   bool pins = true;          // registered memory counts against RLIMIT_MEMLOCK
+  // The queue pairs of all domains of a device (open_domain()) can use each other's completion
+  // queues, and the fabric that opened the device reports the events of all domains. If false, each
+  // domain needs completion queues of its own, and reports its own events.
+  bool shares_completions = false;
 };
 
 class Fabric {
@@ -261,6 +271,9 @@ class Fabric {
   // connected with each other, as far as the fabrics know.
   virtual std::string reach() const = 0;
   virtual FabricLimits limits() const = 0;
+  // Opens another protection domain on the same device. The two fabrics can be destroyed in any
+  // order.
+  virtual Result<std::unique_ptr<Fabric>> open_domain() = 0;
   virtual Result<std::unique_ptr<MemoryRegion>> register_memory(const SharedMemory& memory,
                                                                 RemoteAccess access) = 0;
   // Registers memory that only this side's own WRITEs, READs and atomics can use; SENDs, receives
@@ -271,7 +284,8 @@ class Fabric {
   virtual Result<std::unique_ptr<ReceiveQueue>> create_receive_queue(uint32_t entries) = 0;
   virtual Result<std::unique_ptr<QueuePair>> create_queue_pair(const QueuePairOptions& options) = 0;
   // Returns a descriptor that is readable when next_event() has work to do. If the work yields no
-  // event, next_event() returns nullopt.
+  // event, next_event() returns nullopt. Returns -1 if the fabric that opened the device reports the
+  // events of this domain.
   virtual int event_fd() const = 0;
   virtual std::optional<FabricEvent> next_event() = 0;
 };

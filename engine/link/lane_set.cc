@@ -44,6 +44,7 @@ void LaneSet::end_deferred() {
     if (member->lane) domain_->poller(member->wish.lanes).retire(std::move(member->lane));
     if (member->reported) events_.on_lane_gone(*this, member->number);
   }
+  if (members_.empty() && deferred_.empty()) domain_.reset();
 }
 
 // --- Both sides ---

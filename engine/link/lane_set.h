@@ -17,8 +17,10 @@
 //                                      peer sends nothing on TCP for keepalive_timeout)
 //
 // Bounds   An acceptor accepts at most lanes_max lanes. Lanes use the registered memory of the
-//          link's domain. The acceptor refuses a lane, with a reason, if that memory has no space
-//          for the lane. Each side closes a lane that is not up within open_timeout.
+//          link's domain, which the link has from its first lane to the end of its last lane. The
+//          acceptor refuses a lane, with a reason, if there is no memory for the domain, or if the
+//          domain's memory has no space for the lane. Each side closes a lane that is not up within
+//          open_timeout.
 // Thread   Only the reactor's thread uses this class.
 // Errors   A failed lane is reported by on_lane_down(), never by a return value.
 #pragma once
@@ -97,7 +99,7 @@ class LaneSet final : public LaneFrames {
   // Returns true if the peer has acknowledged every frame that this side sent on any lane. Requests
   // an acknowledgement on each lane that has unacknowledged frames.
   bool all_taken();
-  // Returns the fabric of the lanes. May be called only once a lane has been created.
+  // Returns the fabric of the lanes. May be called only while the set has a lane.
   const std::shared_ptr<Fabric>& fabric() const { return domain_->fabric(); }
   // Ends all lanes, because the link is down.
   void end(const std::string& reason);
@@ -147,7 +149,7 @@ class LaneSet final : public LaneFrames {
 
   Reactor& reactor_;
   RdmaHost& host_;
-  std::shared_ptr<RdmaDomain> domain_;  // null until the first lane is made
+  std::shared_ptr<RdmaDomain> domain_;  // null while the set has no lane
   const Session::Role role_;
   Lane& control_;
   const LaneSetOptions options_;

@@ -78,8 +78,9 @@ struct Control final : Lane {
 class Side final : public LaneSetEvents {
  public:
   Side(FakeReactor& reactor, Session::Role role)
-      : host_(std::move(*RdmaHost::create_per_link(
-            reactor, open_loop_fabric, {.arena = {.bytes = {256 << 10, 256 << 10, 512 << 10}}}))),
+      : host_(
+            std::move(*RdmaHost::create(reactor, *open_loop_fabric(),
+                                        {.arena = {.bytes = {256 << 10, 256 << 10, 512 << 10}}}))),
         role_(role),
         set(reactor, *host_, role, control, {.lane = {}, .lanes_max = kLanesMax, .nonces = true},
             *this) {}
@@ -113,7 +114,7 @@ class Side final : public LaneSetEvents {
   }
   void turn() {
     set.flush();
-    for (const auto& domain : host_->domains()) domain->take_fabric_events();
+    host_->take_fabric_events();
     require(set.size() <= kLanesMax || role_ == Session::Role::kInitiator, "too many lanes");
   }
   // Checks that `other` sent, in the same order, each message that this side received on a lane.

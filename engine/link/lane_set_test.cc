@@ -69,8 +69,8 @@ struct Control final : Lane {
 class LaneSets : public testing::Test, public LaneSetEvents {
  protected:
   LaneSets() {
-    host_ = std::move(*RdmaHost::create_per_link(
-        reactor_, open_loop_fabric, {.arena = {.bytes = {1 << 20, 1 << 20, 2 << 20}}}));
+    host_ = std::move(*RdmaHost::create(reactor_, *open_loop_fabric(),
+                                        {.arena = {.bytes = {1 << 20, 1 << 20, 2 << 20}}}));
   }
   LaneSet& make(Session::Role role) {
     set_ = std::make_unique<LaneSet>(reactor_, *host_, role, control_,
@@ -178,8 +178,8 @@ class TwoLaneSets : public testing::Test {
  protected:
   struct Side final : LaneSetEvents {
     explicit Side(FakeReactor& reactor)
-        : host(std::move(*RdmaHost::create_per_link(
-              reactor, open_loop_fabric, {.arena = {.bytes = {1 << 20, 1 << 20, 2 << 20}}}))) {}
+        : host(std::move(*RdmaHost::create(reactor, *open_loop_fabric(),
+                                           {.arena = {.bytes = {1 << 20, 1 << 20, 2 << 20}}}))) {}
     Result<LaneShape> on_lane_wanted(const LaneWish&) override { return kShape; }
     void on_lane_up(LaneSet&, uint32_t) override { is_up = true; }
     void on_lane_message(LaneSet&, uint32_t, const FrameHeader& header, Bytes payload) override {
@@ -236,9 +236,7 @@ class TwoLaneSets : public testing::Test {
   }
   // Handles the fabric's events. A real reactor does this when the fabric's descriptor is readable,
   // but a FakeReactor does not watch descriptors.
-  static void hear_of_the_fabric(Side& side) {
-    for (const auto& domain : side.host->domains()) domain->take_fabric_events();
-  }
+  static void hear_of_the_fabric(Side& side) { side.host->take_fabric_events(); }
   void carry(Side& from, Side& to) {
     for (; from.carried < from.control.sent.size(); ++from.carried) {
       auto [header, payload] = from.control.sent[from.carried];

@@ -8,45 +8,64 @@
 
 namespace hat::engine {
 
-Poller::Poller(Fabric& fabric, Arena& arena, const PollerOptions& options)
-    : fabric_(fabric), arena_(arena), options_(options) {}
+Poller::Poller(Fabric& fabric, Arena& arena, std::shared_ptr<CompletionRouter> router,
+               const PollerOptions& options)
+    : fabric_(fabric),
+      arena_(arena),
+      options_(options),
+      router_(std::move(router)),
+      number_(router_->add(*this)) {}
 
-Poller::~Poller() = default;
+Poller::~Poller() {
+  router_->remove(*this);
+  router_->release(static_cast<uint32_t>(blocks_.size()) * kReceivesPerBlock);
+}
 
 Result<std::unique_ptr<Poller>> Poller::create(Fabric& fabric, Arena& arena,
+                                               std::shared_ptr<CompletionRouter> router,
                                                const PollerOptions& options) {
-  std::unique_ptr<Poller> poller(new Poller(fabric, arena, options));
-  HAT_TRY(poller->completions_, fabric.create_completion_queue(options.completions));
+  std::unique_ptr<Poller> poller(new Poller(fabric, arena, std::move(router), options));
   HAT_TRY(poller->receives_, fabric.create_receive_queue(options.receives_max));
   poller->to_post_.reserve(options.receives_max);
   return poller;
 }
 
+Result<std::unique_ptr<Poller>> Poller::create(Fabric& fabric, Arena& arena,
+                                               const PollerOptions& options) {
+  HAT_TRY(std::shared_ptr<CompletionRouter> router,
+          CompletionRouter::create(fabric, options.completions));
+  return create(fabric, arena, std::move(router), options);
+}
+
 // --- Lanes and their receives ---
 
 Result<void> Poller::add(RdmaLane& lane) {
-  const uint32_t entries = send_entries_ + lane.options().send_entries;
-  if (entries + options_.receives_max > options_.completions) {
-    return fail(ErrorCode::kExhausted,
-                "RDMA lanes: the completion queue has " + std::to_string(options_.completions) +
-                    " entries, too few for a lane more; lanes that share it: " +
-                    std::to_string(lanes_.size()));
+  const uint32_t receives = receives_needed_ + lane.receives_needed() + kSlack;
+  if (receives > options_.receives_max) {
+    return fail(ErrorCode::kExhausted, "RDMA lanes: " + std::to_string(receives) +
+                                           " receives are needed and " +
+                                           std::to_string(options_.receives_max) +
+                                           " are allowed: use fewer lanes or fewer slots");
   }
-  HAT_TRY_VOID(add_receives(receives_needed_ + lane.receives_needed() + kSlack));
+  const uint32_t send_entries = lane.options().send_entries;
+  HAT_TRY_VOID(router_->reserve(send_entries));
+  const uint32_t blocks = (receives + kReceivesPerBlock - 1) / kReceivesPerBlock;
+  if (auto added = add_receives(blocks); !added) {
+    router_->release(send_entries);
+    return added;
+  }
   receives_needed_ += lane.receives_needed();
-  send_entries_ = entries;
-  by_number_[lane.number()] = &lane;
+  router_->add(lane);
   lanes_.push_back(&lane);
   touched_.reserve(lanes_.size());
   return {};
 }
 
 void Poller::remove(RdmaLane& lane) {
-  if (by_number_.erase(lane.number()) == 0) return;
-  std::erase(lanes_, &lane);
-  send_entries_ -= lane.options().send_entries;
+  if (std::erase(lanes_, &lane) == 0) return;
+  router_->remove(lane);
+  router_->release(lane.options().send_entries);
   receives_needed_ -= lane.receives_needed();
-  last_ = nullptr;
   std::erase(touched_, &lane);
 }
 
@@ -61,18 +80,15 @@ void Poller::forget_settled() {
   std::erase_if(retired_, [](const auto& lane) { return lane->settled(); });
 }
 
-Result<void> Poller::add_receives(uint32_t count) {
-  if (count > options_.receives_max) {
-    return fail(ErrorCode::kExhausted, "RDMA lanes: " + std::to_string(count) +
-                                           " receives are needed and " +
-                                           std::to_string(options_.receives_max) +
-                                           " are allowed: use fewer lanes or fewer slots");
-  }
-  while (blocks_.size() * kReceivesPerBlock < count) {
+// Adds receives until there are `blocks` blocks of them, and posts them.
+Result<void> Poller::add_receives(uint32_t blocks) {
+  while (blocks_.size() < blocks) {
+    HAT_TRY_VOID(router_->reserve(kReceivesPerBlock));
     auto block = arena_.take(Purpose::kControl, size_t{kReceivesPerBlock} * kReceiveBytes);
     if (!block) {
+      router_->release(kReceivesPerBlock);
       return fail(ErrorCode::kExhausted,
-                  "RDMA lanes: no memory left for " + std::to_string(count) +
+                  "RDMA lanes: no memory left for " + std::to_string(blocks * kReceivesPerBlock) +
                       " receives: raise fabric.max_pinned, or use fewer lanes");
     }
     const auto first = static_cast<uint32_t>(blocks_.size()) * kReceivesPerBlock;
@@ -96,7 +112,8 @@ void Poller::post_receives() {
     for (size_t i = 0; i < count; ++i) {
       const uint32_t receive = to_post_[to_post_.size() - 1 - i];
       segments[i] = {at(receive), kReceiveBytes, blocks_[receive / kReceivesPerBlock].lkey()};
-      requests[i] = {.id = kReceiveId | receive, .segments = {&segments[i], 1}};
+      requests[i] = {.id = CompletionRouter::receive_id(number_, receive),
+                     .segments = {&segments[i], 1}};
     }
     const size_t taken = receives_->post(std::span(requests).first(count));
     to_post_.resize(to_post_.size() - taken);
@@ -107,24 +124,13 @@ void Poller::post_receives() {
 
 // --- Polling ---
 
-RdmaLane* Poller::find(uint32_t queue_pair) {
-  if (last_ != nullptr && last_->number() == queue_pair) return last_;
-  const auto found = by_number_.find(queue_pair);
-  return found == by_number_.end() ? nullptr : last_ = found->second;
-}
-
-void Poller::dispatch(const Completion& done) {
-  RdmaLane* lane = find(done.queue_pair);
-  if ((done.id & kReceiveId) == 0) {
-    if (lane != nullptr) lane->on_send_completion(done);
-  } else {
-    const auto receive = static_cast<uint32_t>(done.id);
-    DCHECK_NE(posted_, 0u);
-    --posted_;
-    if (lane == nullptr || lane->broken()) return give_back(receive);
-    lane->on_receive(done, receive, at(receive));
-  }
-  if (lane != nullptr) touch(lane);
+void Poller::on_receive(RdmaLane* lane, const Completion& done) {
+  const auto receive = static_cast<uint32_t>(done.id);
+  DCHECK_NE(posted_, 0u);
+  --posted_;
+  if (lane == nullptr || lane->broken()) return give_back(receive);
+  lane->on_receive(done, receive, at(receive));
+  touch(lane);
 }
 
 void Poller::touch(RdmaLane* lane) {
@@ -132,12 +138,8 @@ void Poller::touch(RdmaLane* lane) {
   if (std::ranges::find(touched_, lane) == touched_.end()) touched_.push_back(lane);
 }
 
-size_t Poller::poll() {
+size_t Poller::finish_poll() {
   size_t found = 0;
-  const size_t count = completions_->poll(done_);
-  if (count == 0 && last_ != nullptr) last_->expect();
-  for (size_t i = 0; i < count; ++i) dispatch(done_[i]);
-  found += count;
   for (RdmaLane* lane : lanes_) {
     if (!lane->may_poll() || !lane->wants_poll()) continue;
     if (lane->poll()) ++found;
@@ -152,21 +154,9 @@ size_t Poller::poll() {
   return found;
 }
 
-bool Poller::prepare_to_sleep() {
-  if (poll() != 0) return false;  // first, as it can post READs, whose completions end the sleep
-  bool any = false;
-  for (const RdmaLane* lane : lanes_) any |= lane->wants_send_completions();
-  completions_->arm(!any);
-  return poll() == 0;
-}
-
-void Poller::on_event(const FabricEvent& event) {
-  if (event.kind == FabricEvent::Kind::kQueuePairError) {
-    if (RdmaLane* lane = find(event.queue_pair)) lane->on_queue_pair_error(event.detail);
-  } else if (event.kind == FabricEvent::Kind::kDeviceGone) {
-    const std::vector<RdmaLane*> all = lanes_;
-    for (RdmaLane* lane : all) lane->on_queue_pair_error("the RDMA device is gone");
-  }
+bool Poller::wants_send_completions() const {
+  return std::ranges::any_of(lanes_,
+                             [](const RdmaLane* lane) { return lane->wants_send_completions(); });
 }
 
 }  // namespace hat::engine

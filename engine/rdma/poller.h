@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// engine/rdma/poller.h: the completion queue, the receives and the memory that the RDMA lanes of
-// one class share in one domain, and the poll function that drives all of these lanes.
+// engine/rdma/poller.h: drives the RDMA lanes of one class in one domain. The lanes share the
+// domain's memory and the poller's receives: a shared receive queue that no lane of another domain
+// uses. Their completions come from a CompletionRouter, which other pollers can share.
 //
-// Lanes that must not slow each other down have separate pollers (HatRPC 4.1, "optimization
-// isolation").
+// Lanes that must not slow each other down have separate pollers and routers (HatRPC 4.1,
+// "optimization isolation").
 //
 // Bounds   PollerOptions. Each new lane adds the receives that it needs; the receives stay when the
 //          lane ends, and later lanes use them.
@@ -11,14 +12,13 @@
 // Errors   create() returns an Error; a lane that fails calls LaneEvents::on_down().
 #pragma once
 
-#include <array>
 #include <memory>
-#include <unordered_map>
 #include <vector>
 
 #include "base/check.h"
 #include "engine/fabric/fabric.h"
 #include "engine/memory/arena.h"
+#include "engine/rdma/completion_router.h"
 #include "engine/rdma/wire.h"
 
 namespace hat::engine {
@@ -26,7 +26,7 @@ namespace hat::engine {
 class RdmaLane;
 
 struct PollerOptions {
-  uint32_t completions = 16384;  // at least receives_max plus the send entries of all lanes
+  uint32_t completions = 16384;  // the entries with which a router's completion queue begins
   uint32_t receives_max = 8192;
 };
 
@@ -36,29 +36,24 @@ class Poller {
   // The poller posts used receives again in batches of kPostBatch. So that the other sides of its
   // lanes never lack a posted receive, the poller has kSlack more receives than they can use.
   static constexpr uint32_t kPostBatch = 16;
-  static constexpr uint32_t kCompletionsPerPoll = 32;
-  static constexpr uint32_t kSlack = kPostBatch + kCompletionsPerPoll;
+  static constexpr uint32_t kSlack = kPostBatch + CompletionRouter::kCompletionsPerPoll;
 
-  // Creates a poller; `fabric` and `arena` must outlive it.
+  // Creates a poller; `fabric` and `arena` must outlive it. `router` must have fewer than
+  // CompletionRouter::kPollersMax pollers.
+  static Result<std::unique_ptr<Poller>> create(Fabric& fabric, Arena& arena,
+                                                std::shared_ptr<CompletionRouter> router,
+                                                const PollerOptions& options = {});
+  // Creates a poller with a router of its own.
   static Result<std::unique_ptr<Poller>> create(Fabric& fabric, Arena& arena,
                                                 const PollerOptions& options = {});
   ~Poller();
 
-  // Handles completions, polls the legs whose messages arrive without a completion, and posts the
-  // requests that result. Returns the number of events that it found. Makes no system call.
-  size_t poll();
-
-  // Arms the completion queue, so that the next completion makes event_fd() readable, and polls
-  // once more. Returns false if a poll found something; the caller must then not sleep. Call this
-  // before sleeping on event_fd(). For a leg that polls by READs, the completion of a READ ends the
-  // sleep.
-  bool prepare_to_sleep();
-  void take_events() { completions_->take_events(); }
-  int event_fd() const { return completions_->event_fd(); }
-
-  // Handles a fabric event, such as the failure of a queue pair. Call this for each event that
-  // Fabric::next_event() returns.
-  void on_event(const FabricEvent& event);
+  // The next functions call the router, and so handle all of its pollers.
+  size_t poll() { return router_->poll(); }
+  bool prepare_to_sleep() { return router_->prepare_to_sleep(); }
+  void take_events() { router_->take_events(); }
+  int event_fd() const { return router_->event_fd(); }
+  void on_event(const FabricEvent& event) { router_->on_event(event); }
 
   // Returns how many receives hold messages: receives that are not posted and do not wait to be
   // posted.
@@ -71,7 +66,7 @@ class Poller {
   Arena& arena() { return arena_; }
 
   // --- For lanes ---
-  CompletionQueue& completion_queue() { return *completions_; }
+  CompletionQueue& completion_queue() { return router_->queue(); }
   ReceiveQueue& receive_queue() { return *receives_; }
   Result<void> add(RdmaLane& lane);
   void remove(RdmaLane& lane);
@@ -85,33 +80,37 @@ class Poller {
     to_post_.push_back(receive);
   }
 
- private:
-  Poller(Fabric& fabric, Arena& arena, const PollerOptions& options);
-  Result<void> add_receives(uint32_t count);
-  void post_receives();
-  RdmaLane* find(uint32_t queue_pair);
-  void dispatch(const Completion& done);
+  // --- For the router ---
+  uint32_t number() const { return number_; }  // the number that CompletionRouter::add() returned
+  // Handles the completion of a receive. `lane` is null if the lane has ended.
+  void on_receive(RdmaLane* lane, const Completion& done);
+  // Ensures that finish_poll() calls after_poll() of the lane.
   void touch(RdmaLane* lane);
-  std::byte* at(uint32_t receive);
+  // Does what remains after the completions of a poll: polls the legs whose messages arrive without
+  // a completion, posts the used receives again, and posts the requests of the lanes. Returns the
+  // number of events that it found.
+  size_t finish_poll();
+  bool wants_send_completions() const;
 
-  static constexpr uint64_t kReceiveId = uint64_t{1} << 63;
+ private:
+  Poller(Fabric& fabric, Arena& arena, std::shared_ptr<CompletionRouter> router,
+         const PollerOptions& options);
+  Result<void> add_receives(uint32_t blocks);
+  void post_receives();
+  std::byte* at(uint32_t receive);
 
   Fabric& fabric_;
   Arena& arena_;
   const PollerOptions options_;
-  std::unique_ptr<CompletionQueue> completions_;
+  const std::shared_ptr<CompletionRouter> router_;
+  const uint32_t number_;
   std::unique_ptr<ReceiveQueue> receives_;
   std::vector<Buffer> blocks_;  // each has kReceivesPerBlock receives
   std::vector<uint32_t> to_post_;
   uint32_t receives_needed_ = 0;
   uint32_t posted_ = 0;
-  uint32_t send_entries_ = 0;
-  std::unordered_map<uint32_t, RdmaLane*> by_number_;
   std::vector<RdmaLane*> lanes_;
-  RdmaLane* last_ = nullptr;        // the lane of the last completion, for find()
   std::vector<RdmaLane*> touched_;  // lanes whose after_poll() must be called in this poll
-  // The completions of one poll. A local array would be cleared in every poll.
-  std::array<Completion, kCompletionsPerPoll> done_;
   // The ended lanes whose memory the other side can still access.
   std::vector<std::unique_ptr<RdmaLane>> retired_;
 };

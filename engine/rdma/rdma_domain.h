@@ -1,25 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// engine/rdma/rdma_domain.h: a fabric, the memory registered with that fabric, and a poller for
-// each class of lanes. All lanes of a domain share the fabric, the memory and the pollers; lanes of
-// other domains cannot access the memory, as with a protection domain of verbs.
-//
-// Latency-class and throughput-class lanes have separate completion queues, so that no message of
-// one class waits for messages of the other class (HatRPC 4.1, "optimization isolation").
+// engine/rdma/rdma_domain.h: what the lanes of one link need on a fabric: a protection domain of
+// their own, the memory registered in it, and a poller for each class of lanes. Lanes of other
+// domains cannot access the memory, use up the receives, or name the keys of this domain.
 //
 // Thread   the reactor's thread.
-// Errors   create() returns an Error.
+// Errors   create() and check_memory() return an Error.
 #pragma once
 
 #include <array>
 #include <memory>
 
 #include "base/reactor.h"
+#include "engine/rdma/lane_completions.h"
 #include "engine/rdma/poller.h"
 
 namespace hat::engine {
-
-enum class LaneClass : uint8_t { kLatency, kThroughput };
-inline constexpr size_t kLaneClasses = 2;
 
 struct RdmaDomainOptions {
   ArenaOptions arena{.bytes = {64 << 20, 64 << 20, 16 << 20}};
@@ -30,40 +25,39 @@ struct RdmaDomainOptions {
 
 class RdmaDomain {
  public:
-  // Creates a domain; `reactor` must outlive it.
+  // Checks that this host allows the memory of one more domain of `fabric`: locked memory, free
+  // memory and memory keys.
+  static Result<void> check_memory(const Fabric& fabric, const RdmaDomainOptions& options);
+
+  // Creates a domain that consists of `fabric`, a fabric that no other domain uses. `completions`
+  // are the completion queues that domains share; null if the fabric cannot share them, and the
+  // domain then creates its own. `reactor` must outlive the domain.
   static Result<std::unique_ptr<RdmaDomain>> create(Reactor& reactor,
                                                     std::unique_ptr<Fabric> fabric,
+                                                    std::shared_ptr<LaneCompletions> completions,
                                                     const RdmaDomainOptions& options);
 
   // Returns the fabric. An object that registers its own memory with the fabric must hold this
   // pointer, because the domain can be destroyed before the object.
   const std::shared_ptr<Fabric>& fabric() const { return fabric_; }
   Arena& arena() { return *arena_; }
-  Poller& poller(LaneClass lanes) { return *classes_[static_cast<size_t>(lanes)].poller; }
+  Poller& poller(LaneClass lanes) { return *pollers_[static_cast<size_t>(lanes)]; }
+  LaneCompletions& completions() { return *completions_; }
 
-  // Polls with the pollers of both classes. Returns true if a poller found something. The reactor
-  // then polls, instead of sleeping, for the time `spin` of that poller's class.
-  bool poll();
-  bool prepare_to_sleep();    // returns false if the reactor must not sleep
-  void take_fabric_events();  // handles the fabric's events that are not completions
+  // Handles the fabric's events that are not completions, and destroys ended lanes whose memory the
+  // other side can no longer access.
+  void take_fabric_events();
   // Returns true if the domain has no lane, and no ended lane whose memory the other side can still
   // access (Poller::retire()).
   bool empty() const;
 
  private:
-  struct Class {
-    std::unique_ptr<Poller> poller;
-    Duration spin{};
-    std::unique_ptr<Watch> watch;
-  };
+  explicit RdmaDomain(std::unique_ptr<Fabric> fabric) : fabric_(std::move(fabric)) {}
 
-  RdmaDomain(Reactor& reactor, std::unique_ptr<Fabric> fabric)
-      : reactor_(reactor), fabric_(std::move(fabric)) {}
-
-  Reactor& reactor_;
-  std::shared_ptr<Fabric> fabric_;
+  const std::shared_ptr<Fabric> fabric_;
+  std::shared_ptr<LaneCompletions> completions_;
   std::unique_ptr<Arena> arena_;
-  std::array<Class, kLaneClasses> classes_;
+  std::array<std::unique_ptr<Poller>, kLaneClasses> pollers_;
   std::unique_ptr<Watch> fabric_watch_;
 };
 

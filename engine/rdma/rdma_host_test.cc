@@ -28,7 +28,7 @@ class RdmaHosts : public testing::Test {
   static constexpr RdmaDomainOptions kSmall{
       .arena = {.bytes = {64 << 10, 64 << 10, 64 << 10}}, .poller = {}, .spin = {}};
   std::unique_ptr<RdmaHost> make() {
-    return std::move(*RdmaHost::create_per_link(reactor_, open_loop_fabric, kSmall));
+    return std::move(*RdmaHost::create(reactor_, *open_loop_fabric(), kSmall));
   }
   FakeReactor reactor_;
 };
@@ -66,13 +66,6 @@ TEST_F(RdmaHosts, LinksHaveSoManyDomains) {
   EXPECT_TRUE(host->domain_for_link());
 }
 
-TEST_F(RdmaHosts, LinksShareWhatIsAHosts) {
-  const auto host = std::move(*RdmaHost::create_shared(reactor_, *open_loop_fabric(), kSmall));
-  const auto one = *host->domain_for_link();
-  reactor_.end_iteration();
-  EXPECT_EQ(one, *host->domain_for_link());
-}
-
 // A loop fabric that reports no support for READs, like a device without READs.
 class WithoutReads final : public Fabric {
  public:
@@ -83,6 +76,10 @@ class WithoutReads final : public Fabric {
     FabricLimits limits = below_->limits();
     limits.reads_max = 0;
     return limits;
+  }
+  Result<std::unique_ptr<Fabric>> open_domain() override {
+    HAT_TRY(auto domain, below_->open_domain());
+    return std::make_unique<WithoutReads>(std::move(domain));
   }
   Result<std::unique_ptr<MemoryRegion>> register_memory(const SharedMemory& memory,
                                                         RemoteAccess access) override {
@@ -109,10 +106,8 @@ class WithoutReads final : public Fabric {
 
 TEST_F(RdmaHosts, HaveTheLegsThatTheirFabricCanPerform) {
   EXPECT_EQ(make()->legs(), kAllLegs);
-  const OpenFabric open = []() -> Result<std::unique_ptr<Fabric>> {
-    return std::make_unique<WithoutReads>(*open_loop_fabric());
-  };
-  const auto host = std::move(*RdmaHost::create_per_link(reactor_, open, kSmall));
+  const auto host = std::move(
+      *RdmaHost::create(reactor_, std::make_unique<WithoutReads>(*open_loop_fabric()), kSmall));
   constexpr uint32_t kReading = bit_of(Leg::kReadRndv) | bit_of(Leg::kFetch0) |
                                 bit_of(Leg::kFetch1) | bit_of(Leg::kFetch2) | bit_of(Leg::kBitmap);
   EXPECT_EQ(host->legs(), kAllLegs & ~kReading);
@@ -172,7 +167,7 @@ TEST_F(TwoDomains, APeerWritesWhereItsOwnLinksLanesAreAndNowhereElse) {
     for (int wants_poll = 0; wants_poll < 100 && found == 0; ++wants_poll) {
       while (attacker.fabric->next_event()) {
       }
-      for (const auto& domain : host_->domains()) domain->take_fabric_events();
+      host_->take_fabric_events();
       found = attacker.cq->poll(done);
     }
     ASSERT_EQ(found, 1u);
@@ -187,7 +182,7 @@ TEST_F(TwoDomains, APeersProcessIsGivenNoMemoryOfOtherLinks) {
   const auto near = queue_pair();
   ASSERT_TRUE(near->connect(loop::FakePeer::own_address()));
   loop::FakePeer peer(near->address());
-  for (const auto& domain : host_->domains()) domain->take_fabric_events();
+  host_->take_fabric_events();
   bool sees_own = false, sees_victims = false;
   size_t descriptors = 0;
   loop::ReceivedMessage got;

@@ -28,12 +28,10 @@ void SimDaemon::start() {
   if (faults_) {
     engine::Faults faults = *faults_;
     faults.seed += generation_;  // a restarted daemon gets different faults
-    const auto open = [this, faults]() mutable -> Result<std::unique_ptr<engine::Fabric>> {
-      ++faults.seed;
-      return engine::make_faulty(engine::open_loop_fabric_with(random_.next()).value(), faults);
-    };
-    auto made = engine::RdmaHost::create_per_link(
-        host_, open, {.arena = {.bytes = {8 << 20, 8 << 20, 4 << 20}}, .spin = {}});
+    auto fabric =
+        engine::make_faulty(engine::open_loop_fabric_with(random_.next()).value(), faults);
+    auto made = engine::RdmaHost::create(
+        host_, std::move(fabric), {.arena = {.bytes = {8 << 20, 8 << 20, 4 << 20}}, .spin = {}});
     CHECK(made.has_value()) << made.error().message;
     rdma_ = std::move(*made);
   }

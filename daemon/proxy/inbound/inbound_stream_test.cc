@@ -123,8 +123,8 @@ TEST_F(InboundStreamDeathTest, ACreditForBytesThatHaveNotArrived) {
 // --- The lanes of a stream ---
 
 std::unique_ptr<engine::RdmaHost> loop_host(Reactor& reactor) {
-  auto host = engine::RdmaHost::create_per_link(reactor, engine::open_loop_fabric,
-                                                {.arena = {.bytes = {4 << 20, 4 << 20, 4 << 20}}});
+  auto host = engine::RdmaHost::create(reactor, *engine::open_loop_fabric(),
+                                       {.arena = {.bytes = {4 << 20, 4 << 20, 4 << 20}}});
   EXPECT_TRUE(host) << host.error().message;
   return std::move(*host);
 }
@@ -189,7 +189,7 @@ class LanesOfAStream : public testing::Test,
       FakeNode::read(to);
     }
     for (engine::RdmaHost* host : {node_host_.get(), peer_host_.get()}) {
-      for (const auto& domain : host->domains()) domain->take_fabric_events();
+      host->take_fabric_events();
     }
     reactor_.end_iteration();
   }

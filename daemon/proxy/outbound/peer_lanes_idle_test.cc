@@ -26,8 +26,8 @@ class TwoWorkers : public testing::Test {
  protected:
   struct Node {
     explicit Node(FakeReactor& reactor) {
-      rdma = std::move(*engine::RdmaHost::create_per_link(
-          reactor, engine::open_loop_fabric, {.arena = {.bytes = {4 << 20, 4 << 20, 2 << 20}}}));
+      rdma = std::move(*engine::RdmaHost::create(
+          reactor, *engine::open_loop_fabric(), {.arena = {.bytes = {4 << 20, 4 << 20, 2 << 20}}}));
     }
     void start(FakeReactor& reactor, NodeConfig config) {
       const Manifest manifest{"", {{"Kv", {}, {{.name = "get"}}, ""}}};
@@ -43,7 +43,7 @@ class TwoWorkers : public testing::Test {
                                  .rdma = rdma.get()});
     }
     void hear_of_the_fabric() {  // a FakeReactor does not watch descriptors
-      for (const auto& domain : rdma->domains()) domain->take_fabric_events();
+      rdma->take_fabric_events();
     }
 
     WorkerCounters counters;

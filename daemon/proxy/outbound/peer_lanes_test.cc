@@ -23,8 +23,7 @@ using engine::FrameKind;
 constexpr engine::ArenaOptions kArena{.bytes = {4 << 20, 4 << 20, 4 << 20}};
 
 std::unique_ptr<engine::RdmaHost> make_host(Reactor& reactor) {
-  auto host =
-      engine::RdmaHost::create_per_link(reactor, engine::open_loop_fabric, {.arena = kArena});
+  auto host = engine::RdmaHost::create(reactor, *engine::open_loop_fabric(), {.arena = kArena});
   EXPECT_TRUE(host) << host.error().message;
   return std::move(*host);
 }
@@ -87,7 +86,7 @@ class PeerLanesTest : public testing::Test, public PeerLanesEvents {
     }
     for (engine::RdmaHost* host : {near_host_.get(), far_host_.get()}) {
       if (host == nullptr) continue;
-      for (const auto& domain : host->domains()) domain->take_fabric_events();
+      host->take_fabric_events();
     }
     reactor_.end_iteration();
   }

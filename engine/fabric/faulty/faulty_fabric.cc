@@ -46,6 +46,7 @@ class FaultyCompletionQueue final : public CompletionQueue {
     if (!held_.empty()) ring_at(held_.front().due);
   }
   int event_fd() const override { return both_; }
+  Result<void> resize(uint32_t entries) override { return below_->resize(entries); }
   void take_events() override {
     below_->take_events();
     uint64_t rings = 0;
@@ -210,6 +211,13 @@ class FaultyFabric final : public Fabric {
   std::string_view name() const override { return below_->name(); }
   std::string reach() const override { return below_->reach(); }
   FabricLimits limits() const override { return below_->limits(); }
+  // The domain has the same kinds of faults, and chooses them by a seed of its own.
+  Result<std::unique_ptr<Fabric>> open_domain() override {
+    HAT_TRY(auto domain, below_->open_domain());
+    Faults faults = faults_;
+    faults.seed = random_();
+    return std::make_unique<FaultyFabric>(std::move(domain), faults);
+  }
   Result<std::unique_ptr<MemoryRegion>> register_memory(const SharedMemory& memory,
                                                         RemoteAccess access) override {
     HAT_TRY_VOID(perhaps("registration of memory"));

@@ -105,6 +105,11 @@ FabricLimits LoopFabric::limits() const {
           .pins = false};
 }
 
+// The two fabrics share nothing: no peer gets a descriptor of both.
+Result<std::unique_ptr<Fabric>> LoopFabric::open_domain() {
+  return open(random_ ? std::optional<uint64_t>((*random_)()) : std::nullopt);
+}
+
 Result<std::unique_ptr<CompletionQueue>> LoopFabric::create_completion_queue(uint32_t) {
   HAT_TRY(Doorbell doorbell, Doorbell::create());
   return std::make_unique<LoopCompletionQueue>(std::move(doorbell));

@@ -72,7 +72,8 @@ class LoopCompletionQueue final : public CompletionQueue {
   void arm(bool solicited_only) override;
   int event_fd() const override { return doorbell_.event_fd(); }
   void take_events() override;
-  int doorbell() const { return doorbell_.handle(); }  // the handle to send to peers
+  Result<void> resize(uint32_t) override { return {}; }  // the queue has no bound
+  int doorbell() const { return doorbell_.handle(); }    // the handle to send to peers
 
   // Rings this queue's doorbell if the queue is armed for all completions, or if it is armed for
   // solicited completions and `solicited` is true. This side's queue pairs call this function for
@@ -283,6 +284,7 @@ class LoopFabric final : public Fabric {
   std::string_view name() const override { return "loop"; }
   std::string reach() const override;
   FabricLimits limits() const override;
+  Result<std::unique_ptr<Fabric>> open_domain() override;
   Result<std::unique_ptr<MemoryRegion>> register_memory(const SharedMemory& memory,
                                                         RemoteAccess access) override;
   Result<std::unique_ptr<MemoryRegion>> register_own(std::span<std::byte> memory) override;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/system_error.h"
 #include "engine/fabric/verbs/objects.h"
 
 namespace hat::engine::verbs {
@@ -66,6 +67,14 @@ void VerbsCompletionQueue::take_events() {
   unsigned int count = 0;
   while (ibv_get_cq_event(channel_.get(), &queue, &context) == 0) ++count;
   if (count != 0) ibv_ack_cq_events(queue_.get(), count);
+}
+
+Result<void> VerbsCompletionQueue::resize(uint32_t entries) {
+  const int error = ibv_resize_cq(queue_.get(), static_cast<int>(entries));
+  if (error == 0) return {};
+  return fail_errno("cannot resize a completion queue from " + std::to_string(queue_->cqe) +
+                        " to " + std::to_string(entries) + " entries",
+                    error);
 }
 
 VerbsReceiveQueue::VerbsReceiveQueue(ibv_srq* queue, uint32_t entries)

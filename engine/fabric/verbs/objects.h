@@ -2,6 +2,10 @@
 // engine/fabric/verbs/objects.h: the classes of the verbs fabric. Each object owns one or two
 // objects of libibverbs (ibv_…).
 //
+// The fabrics of one device share the opened device (Device). A completion queue belongs to the
+// device, so the queue pairs of all these fabrics can use it; all other objects belong to the
+// protection domain of one fabric.
+//
 // The wr_id of a completion identifies its request or receive, even if the request failed:
 //   request   kSendBit, the life of the queue pair, and the request's index in the queue pair's
 //             ring. The life is a number that no other queue pair of this process has, whereas the
@@ -38,6 +42,7 @@ class VerbsCompletionQueue final : public CompletionQueue {
   void arm(bool solicited_only) override;
   int event_fd() const override { return channel_->fd; }
   void take_events() override;
+  Result<void> resize(uint32_t entries) override;
 
   ibv_cq* get() const { return queue_.get(); }
   void attach(VerbsQueuePair& pair);

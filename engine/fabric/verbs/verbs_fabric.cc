@@ -46,7 +46,14 @@ Atomicity from_verbs(ibv_atomic_cap capability) {
 
 class DeviceFabric final : public VerbsFabric {
  public:
-  DeviceFabric(Device device, ibv_pd* domain) : device_(std::move(device)), domain_(domain) {}
+  // Opens a fabric with a new protection domain. `is_first` is true for the fabric that opened the
+  // device, which reports the device's events.
+  static Result<std::unique_ptr<DeviceFabric>> open(std::shared_ptr<const Device> device,
+                                                    bool is_first) {
+    ibv_pd* domain = ibv_alloc_pd(device->context.get());
+    if (domain == nullptr) return failed(*device, "cannot create a protection domain", errno);
+    return std::unique_ptr<DeviceFabric>(new DeviceFabric(std::move(device), domain, is_first));
+  }
 
   std::string_view name() const override { return "verbs"; }
   std::string reach() const override {
@@ -65,8 +72,11 @@ class DeviceFabric final : public VerbsFabric {
             .completion_entries_max = static_cast<uint32_t>(attributes.max_cqe),
             .reads_max = device_.atomics_out,
             .atomics = from_verbs(attributes.atomic_cap),
-            .regions_max = static_cast<uint64_t>(attributes.max_mr)};
+            .regions_max = static_cast<uint64_t>(attributes.max_mr),
+            .shares_completions = true};
   }
+
+  Result<std::unique_ptr<Fabric>> open_domain() override { return open(opened_, false); }
 
   Result<std::unique_ptr<MemoryRegion>> register_memory(const SharedMemory& memory,
                                                         RemoteAccess access) override {
@@ -109,10 +119,12 @@ class DeviceFabric final : public VerbsFabric {
     return VerbsQueuePair::create(device_, *domain_, options);
   }
 
-  int event_fd() const override { return device_.context->async_fd; }
+  int event_fd() const override { return is_first_ ? device_.context->async_fd : -1; }
   std::optional<FabricEvent> next_event() override;
 
  private:
+  DeviceFabric(std::shared_ptr<const Device> device, ibv_pd* domain, bool is_first)
+      : opened_(std::move(device)), device_(*opened_), domain_(domain), is_first_(is_first) {}
   Result<std::unique_ptr<MemoryRegion>> register_bytes(std::span<std::byte> bytes,
                                                        RemoteAccess access) {
     ibv_mr* region = ibv_reg_mr(domain_.get(), bytes.data(), bytes.size(), access_flags(access));
@@ -125,8 +137,10 @@ class DeviceFabric final : public VerbsFabric {
     return std::make_unique<VerbsRegion>(bytes, region);
   }
 
-  const Device device_;
+  const std::shared_ptr<const Device> opened_;
+  const Device& device_;  // *opened_
   const Owned<ibv_pd, ibv_dealloc_pd> domain_;
+  const bool is_first_;
 };
 
 // Returns the kind of a device's event, or nullopt for an event that the engine does not need.
@@ -153,6 +167,7 @@ std::optional<FabricEvent::Kind> kind_of(ibv_event_type type) {
 }
 
 std::optional<FabricEvent> DeviceFabric::next_event() {
+  if (!is_first_) return std::nullopt;
   ibv_async_event event{};
   while (ibv_get_async_event(device_.context.get(), &event) == 0) {
     const auto kind = kind_of(event.event_type);
@@ -175,11 +190,7 @@ std::optional<FabricEvent> DeviceFabric::next_event() {
 
 Result<std::unique_ptr<VerbsFabric>> open_verbs_fabric(const VerbsOptions& options) {
   HAT_TRY(verbs::Device device, verbs::open_device(options));
-  ibv_pd* domain = ibv_alloc_pd(device.context.get());
-  if (domain == nullptr) {
-    return verbs::failed(device, "cannot create a protection domain", errno);
-  }
-  return std::make_unique<verbs::DeviceFabric>(std::move(device), domain);
+  return verbs::DeviceFabric::open(std::make_shared<const verbs::Device>(std::move(device)), true);
 }
 
 }  // namespace hat::engine
