@@ -2,11 +2,15 @@
 // daemon/proxy/zero_copy.h: ranges of an application's ring that RDMA lanes send from without a
 // copy.
 //
-// A BulkSender belongs to one byte stream. The BulkSender registers the byte stream's memory with
-// the lane's fabric at the first zero-copy send. A BorrowedRanges object belongs to one link and
-// lists the ranges that the link's lanes have borrowed and still use. The two objects can be
-// destroyed in any order, because the memory stays mapped and registered while a lane has borrowed
-// any range of it.
+// A BulkSender belongs to one byte stream. The BulkSender registers the byte stream's memory in the
+// protection domain of a link (Fabric) at the first zero-copy send over this link. So the memory of
+// a server's byte stream, whose replies go over several links, has a registration for each of them.
+// A BorrowedRanges object belongs to one link. It holds the registrations in the link's domain, and
+// lists the ranges that the link's lanes have borrowed and still use.
+//
+// A registration ends when the byte stream ends or when the link's domain ends, which is when the
+// link's last lane ends. It lasts longer while a lane has borrowed any range of the memory; the
+// memory then also stays mapped. The two objects can be destroyed in any order.
 //
 // The fabric registers the memory for this daemon's own RDMA device only, so peers cannot access
 // the memory. The application can change the bytes at any time; a lane copies the bytes if such a
@@ -27,17 +31,34 @@
 
 namespace hat {
 
-// The memory of one byte stream while the memory is registered with a fabric.
+class BorrowedRanges;
+
+// The memory of one byte stream while the memory is registered with the fabric of a link.
 struct BorrowedMemory {
-  ByteStream* stream;  // null: the byte stream has ended
+  ByteStream* stream;      // null: the byte stream has ended
+  BorrowedRanges* ranges;  // of the link; null: the link's domain has ended
   std::shared_ptr<engine::Fabric> fabric;
   std::shared_ptr<const std::span<std::byte>> memory;
   std::unique_ptr<engine::MemoryRegion> region;
 };
 
-// The ranges that the RDMA lanes of one link have borrowed.
+// The memory that is registered in the domain of one link, and the ranges of this memory that the
+// link's RDMA lanes have borrowed.
 class BorrowedRanges {
  public:
+  BorrowedRanges() = default;
+  ~BorrowedRanges() { domain_gone(); }
+  BorrowedRanges(const BorrowedRanges&) = delete;
+  BorrowedRanges& operator=(const BorrowedRanges&) = delete;
+
+  // Registers the stream's memory with `fabric`, the fabric of the link's lanes. The registration
+  // lasts until forget() or domain_gone().
+  Result<std::shared_ptr<BorrowedMemory>> register_memory(
+      ByteStream& stream, const std::shared_ptr<engine::Fabric>& fabric);
+  // Ends the registration, because the byte stream has ended.
+  void forget(const BorrowedMemory& memory);
+  // Ends all registrations, because the link has no lane any more.
+  void domain_gone();
   // Records that the lane borrows a range of `memory` for the frame with this number. `borrowed` is
   // the number that ByteStream::borrow() returned for the range.
   void add(uint32_t lane, uint64_t frame, std::shared_ptr<BorrowedMemory> memory,
@@ -59,6 +80,7 @@ class BorrowedRanges {
   static void give_back(const Range& range);
 
   std::vector<Range> ranges_;  // few, because all of them together fit into the rings
+  std::vector<std::shared_ptr<BorrowedMemory>> registered_;
 };
 
 // An RDMA lane for a zero-copy send, its number and fabric, and the borrowed ranges of its link.
@@ -111,12 +133,13 @@ class BulkSender {
   //                       └───pass() ends without send()───▶ kIdle
   enum class State : uint8_t { kIdle, kOffered, kBorrowed };
   static std::span<const std::byte> bulk(ByteStream& stream, uint64_t unexamined, size_t budget);
-  bool prepare(const std::shared_ptr<engine::Fabric>& fabric, ByteStream& stream);
+  std::shared_ptr<BorrowedMemory> memory_for(const BulkLane& to, ByteStream& stream);
 
   Counter& bytes_sent_;
   State state_ = State::kIdle;
   bool refused_ = false;  // the fabric has refused to register the memory; send() does not retry
-  std::shared_ptr<BorrowedMemory> memory_;
+  // The registrations, of which each belongs to another link. Expired: the link's domain has ended.
+  std::vector<std::weak_ptr<BorrowedMemory>> memories_;
 };
 
 }  // namespace hat

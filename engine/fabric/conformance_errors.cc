@@ -75,14 +75,25 @@ TEST_P(FabricConformance, RequestsWithoutTheRegionsRightFail) {
 }
 
 TEST_P(FabricConformance, RequestsWithoutTheQueuePairsRightFail) {
-  connect({.write = true, .read = true, .atomic = true},
-          [](QueuePairOptions& options) { options.access = {.read = true}; });
-  const Segment local = a_->at(0, 8);
-  EXPECT_EQ(status_of_one({.opcode = Opcode::kWrite,
-                           .segments = {&local, 1},
-                           .remote_address = b_->region->address(),
-                           .rkey = b_->region->rkey()}),
-            Status::kRemoteInvalid);
+  using Change = void (*)(QueuePairOptions&);
+  constexpr Change kNoWrite = [](QueuePairOptions& options) { options.access.write = false; };
+  constexpr Change kNoRead = [](QueuePairOptions& options) { options.access.read = false; };
+  constexpr Change kNoAtomic = [](QueuePairOptions& options) { options.access.atomic = false; };
+  for (const auto& [opcode, change] : {std::pair{Opcode::kWrite, kNoWrite},
+                                       {Opcode::kRead, kNoRead},
+                                       {Opcode::kFetchAdd, kNoAtomic},
+                                       {Opcode::kCompareSwap, kNoAtomic}}) {
+    connect({.write = true, .read = true, .atomic = true}, change);
+    b_->fill(0, "12345678");
+    const Segment local = a_->at(0, 8);
+    EXPECT_EQ(status_of_one({.opcode = opcode,
+                             .segments = {&local, 1},
+                             .remote_address = b_->region->address(),
+                             .rkey = b_->region->rkey(),
+                             .compare_or_add = 1}),
+              Status::kRemoteInvalid);
+    EXPECT_EQ(b_->read(0, 8), "12345678");
+  }
 }
 
 TEST_P(FabricConformance, ARegionThatIsGoneIsTouchedNoMore) {

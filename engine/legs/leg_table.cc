@@ -82,6 +82,13 @@ static_assert(in_order(), "a leg's row stands where its value says");
 
 }  // namespace
 
+RemoteAccess access_for(const LaneShape& out, const LaneShape& in) {
+  RemoteAccess access{.write = true};  // for RdmaLane::probe() of the other side
+  for (const Leg leg : {out.leg, out.beyond}) access.read |= row(leg).reads;
+  for (const Leg leg : {in.leg, in.beyond}) access.read |= row(leg).recycles;
+  return access;
+}
+
 uint32_t legs_of(const FabricLimits& limits) {
   uint32_t legs = 0;
   for (const LegRow& one : kLegs) {

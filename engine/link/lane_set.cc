@@ -44,7 +44,9 @@ void LaneSet::end_deferred() {
     if (member->lane) domain_->poller(member->wish.lanes).retire(std::move(member->lane));
     if (member->reported) events_.on_lane_gone(*this, member->number);
   }
-  if (members_.empty() && deferred_.empty()) domain_.reset();
+  if (!domain_ || !members_.empty() || !deferred_.empty()) return;
+  events_.on_domain_gone(*this);
+  domain_.reset();
 }
 
 // --- Both sides ---

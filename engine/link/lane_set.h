@@ -58,6 +58,9 @@ class LaneSetEvents {
   // Reports that the RDMA hardware no longer reads or writes the application memory that the lane
   // had borrowed. Called after on_lane_down(): in a later flush() or in the destructor of the set.
   virtual void on_lane_gone(LaneSet&, [[maybe_unused]] uint32_t lane) {}
+  // Reports that the set has no lane any more, and releases its domain. The owner must release the
+  // memory that it has registered with LaneSet::fabric().
+  virtual void on_domain_gone(LaneSet&) {}
   // Reports the end of a lane. Called once for each lane that this side has opened and once for
   // each other lane that was up.
   virtual void on_lane_down(LaneSet& lanes, uint32_t lane, bool was_up,

@@ -3,6 +3,7 @@
 
 #include <sys/resource.h>
 
+#include <algorithm>
 #include <fstream>
 #include <sstream>
 
@@ -58,6 +59,7 @@ MemoryLimits this_host_memory() {
       !may_lock_all) {
     limits.memlock = memlock.rlim_cur;
   }
+  limits.pinned = field("/proc/self/status", "VmPin", std::dec) << 10;
   if (const uint64_t kib = field("/proc/meminfo", "MemAvailable", std::dec)) {
     limits.available = kib << 10;
   }
@@ -71,9 +73,11 @@ MemoryLimits this_host_memory() {
 Result<void> check(const MemoryNeed& need, const MemoryLimits& limits, bool huge_pages) {
   const uint64_t bytes = need.total();
   const std::string wanted = "; the memory is " + need.text();
-  if (bytes > limits.memlock) {
+  if (bytes > limits.memlock - std::min(limits.pinned, limits.memlock)) {
+    const std::string in_use =
+        limits.pinned == 0 ? "" : ", of which " + size_text(limits.pinned) + " are in use";
     return fail(ErrorCode::kExhausted,
-                "memlock allows " + size_text(limits.memlock) + ", and RDMA needs " +
+                "memlock allows " + size_text(limits.memlock) + in_use + ", and RDMA needs " +
                     size_text(bytes) +
                     " of locked memory: raise LimitMEMLOCK (systemd) or `ulimit -l`, or lower "
                     "fabric.max_pinned" +

@@ -38,6 +38,7 @@ class MemoryNeed {
 // The limits of a host. UINT64_MAX means that no limit is known.
 struct MemoryLimits {
   uint64_t memlock = UINT64_MAX;    // bytes, RLIMIT_MEMLOCK; no limit with CAP_IPC_LOCK
+  uint64_t pinned = 0;              // bytes that this process has pinned, which count against it
   uint64_t available = UINT64_MAX;  // bytes of memory that are free, or that the kernel can free
   uint64_t huge_page_bytes = 2 << 20;
   uint64_t huge_pages_free = 0;

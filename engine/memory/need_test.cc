@@ -33,6 +33,10 @@ TEST(MemoryNeed, ToldWhichLimitIsTooLow) {
                "memlock allows 64 KiB, and RDMA needs 4.05 MiB of locked memory: raise "
                "LimitMEMLOCK (systemd) or `ulimit -l`, or lower fabric.max_pinned; the memory is "
                "4.05 MiB = windows"},
+           Row{{.memlock = 8 << 20, .pinned = 3 << 20}, false, ""},
+           Row{{.memlock = 8 << 20, .pinned = 6 << 20},
+               false,
+               "memlock allows 8 MiB, of which 6 MiB are in use, and RDMA needs 4.05 MiB of"},
            Row{{.regions = 2}, false, "the device has 2 memory keys and 3 are needed"},
            Row{{.huge_pages_free = 2},
                true,

@@ -5,6 +5,7 @@
 
 #include "engine/fabric/loop/loop_fabric.h"
 #include "engine/rdma/lane_side.h"
+#include "engine/rdma/leg_table.h"
 
 namespace hat::engine {
 namespace {
@@ -31,6 +32,38 @@ TEST(LegPairs, EveryLegWorksWithEveryOther) {
       }
     }
   }
+}
+
+// Tests the rights of each leg: the other side may READ if it is the receiver of a leg by which this
+// side sends and the receiver READs, or the sender of a leg that READs which slots are free.
+TEST(LegAccess, GivesTheOtherSideOnlyWhatTheLegsNeed) {
+  struct Rights {
+    Leg leg;
+    bool receiver_reads;
+    bool sender_reads;
+  };
+  constexpr Rights kRights[] = {
+      {Leg::kSend, false, false},      {Leg::kWriteSend, false, false},
+      {Leg::kWriteImm, false, false},  {Leg::kChainedWriteSend, false, false},
+      {Leg::kWriteRndv, false, false}, {Leg::kReadRndv, true, false},
+      {Leg::kFetch0, true, false},     {Leg::kFetch1, true, false},
+      {Leg::kFetch2, true, false},     {Leg::kBitmap, true, true},
+  };
+  static_assert(std::size(kRights) == kLegCount);
+  constexpr LaneShape kSends;  // by SEND, and larger messages by WRITE
+  for (const Rights& rights : kRights) {
+    SCOPED_TRACE(row(rights.leg).name);
+    const LaneShape by_leg{.leg = rights.leg};
+    EXPECT_EQ(access_for(by_leg, kSends).read, rights.receiver_reads) << "this side sends by it";
+    EXPECT_EQ(access_for(kSends, by_leg).read, rights.sender_reads) << "the other side sends by it";
+    for (const RemoteAccess access : {access_for(by_leg, kSends), access_for(kSends, by_leg)}) {
+      EXPECT_TRUE(access.write) << "the other side's probes are empty WRITEs";
+      EXPECT_FALSE(access.atomic);
+    }
+  }
+  const LaneShape by_read{.beyond = Leg::kReadRndv};
+  EXPECT_TRUE(access_for(by_read, kSends).read) << "the other side READs large messages";
+  EXPECT_FALSE(access_for(kSends, by_read).read) << "this side READs large messages";
 }
 
 // Tests that RdmaLane::create() rejects an invalid shape of the other side, with an error that says

@@ -3,6 +3,7 @@
 // delays.
 #include "engine/fabric/faulty/faulty_fabric.h"
 #include "engine/fabric/loop/loop_fabric.h"
+#include "engine/rdma/domain_conformance.h"
 #include "engine/rdma/protocol_conformance.h"
 
 namespace hat::engine {
@@ -15,6 +16,7 @@ Result<std::unique_ptr<Fabric>> open_late_fabric() {
 
 INSTANTIATE_TEST_SUITE_P(Loop, ProtocolConformance, every_protocol(&open_loop_fabric), case_name);
 INSTANTIATE_TEST_SUITE_P(Late, ProtocolConformance, every_protocol(&open_late_fabric), case_name);
+INSTANTIATE_TEST_SUITE_P(Loop, DomainConformance, testing::Values(&open_loop_fabric));
 
 }  // namespace
 }  // namespace hat::engine

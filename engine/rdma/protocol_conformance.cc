@@ -249,6 +249,38 @@ TEST_P(ProtocolConformance, SendsFromMemoryThatIsLent) {
   client_->lane.reset();  // destroyed before the memory that it borrowed
 }
 
+// Tests a hostile client, which posts requests that the protocol does not use. Its READ of the
+// server's slots must succeed only if a leg of the protocol READs there, and its atomic must fail.
+TEST_P(ProtocolConformance, GivesAPeerNoRightThatItsLegsDoNotNeed) {
+  for (const Opcode opcode : {Opcode::kRead, Opcode::kFetchAdd}) {
+    client_ = std::make_unique<LaneSide>(GetParam().open);
+    server_ = std::make_unique<LaneSide>(GetParam().open);
+    RdmaLaneOptions options = options_for(*GetParam().protocol, *GetParam().protocol);
+    client_->make_lane(options);
+    std::swap(options.out, options.in);
+    server_->make_lane(options);
+    const auto cq = std::move(*client_->fabric->create_completion_queue(16));
+    const auto hostile = std::move(*client_->fabric->create_queue_pair(
+        {.send_cq = *cq, .recv_cq = *cq, .srq = client_->poller->receive_queue()}));
+    LaneOffer offer = client_->lane->offer();
+    offer.queue_pair = hostile->address();
+    ASSERT_TRUE(server_->lane->connect(offer));
+    const LaneOffer attacked = server_->lane->offer();
+    ASSERT_TRUE(hostile->connect(attacked.queue_pair));
+    const Buffer own = *client_->arena->take(Purpose::kControl, 8);
+    const Segment into{own.bytes().data(), 8, own.lkey()};
+    const WorkRequest work{.opcode = opcode,
+                           .segments = {&into, 1},
+                           .remote_address = attacked.slots.address,
+                           .rkey = attacked.slots.rkey};
+    ASSERT_EQ(hostile->post({&work, 1}), 1u);
+    std::array<Completion, 1> done;
+    ASSERT_TRUE(until([&] { return cq->poll(done) != 0; }));
+    const bool permitted = opcode == Opcode::kRead && access_for(options.out, options.in).read;
+    EXPECT_EQ(done[0].status, permitted ? Status::kSuccess : Status::kRemoteInvalid);
+  }
+}
+
 // Tests a borrowed range in memory that no peer can access, such as an application's ring. The lane
 // must return the range when this side has sent the request, before the call is answered.
 TEST_P(ProtocolConformance, GivesOwnMemoryBackOnceItHasLeft) {

@@ -53,7 +53,7 @@ Result<void> RdmaLane::make() {
                                               .srq = poller_.receive_queue(),
                                               .send_entries = options_.send_entries,
                                               .inline_bytes_max = chain_.inline_bytes_max(),
-                                              .access = {.write = true, .read = true},
+                                              .access = access_for(options_.out, options_.in),
                                               .ack_timeout = options_.ack_timeout,
                                               .retries = options_.retries,
                                               .rnr_retries = options_.rnr_retries}));

@@ -112,6 +112,7 @@ class AcceptedLink final : private engine::SessionEvents,
     borrowed_ranges_.returned(lane, frame);
   }
   void on_lane_gone(engine::LaneSet&, uint32_t lane) override { borrowed_ranges_.lane_gone(lane); }
+  void on_domain_gone(engine::LaneSet&) override { borrowed_ranges_.domain_gone(); }
   void on_lane_down(engine::LaneSet& lanes, uint32_t lane, bool was_up,
                     const std::string& reason) override;
 

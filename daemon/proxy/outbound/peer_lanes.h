@@ -52,6 +52,8 @@ class PeerLanesEvents {
   virtual void on_lane_returned(uint32_t lane, uint64_t frame) = 0;
   // Reports that the lane no longer uses any borrowed range.
   virtual void on_lane_gone(uint32_t lane) = 0;
+  // Reports that no lane is left, and that fabric() ends.
+  virtual void on_domain_gone() = 0;
 };
 
 class PeerLanes final : private engine::LaneSetEvents {
@@ -127,6 +129,7 @@ class PeerLanes final : private engine::LaneSetEvents {
     events_.on_lane_returned(lane, frame);
   }
   void on_lane_gone(engine::LaneSet&, uint32_t lane) override { events_.on_lane_gone(lane); }
+  void on_domain_gone(engine::LaneSet&) override { events_.on_domain_gone(); }
   bool may_close(engine::LaneSet& lanes, uint32_t lane) override;
   void on_lane_down(engine::LaneSet& lanes, uint32_t lane, bool was_up,
                     const std::string& reason) override;

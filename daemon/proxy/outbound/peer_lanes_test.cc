@@ -106,6 +106,7 @@ class PeerLanesTest : public testing::Test, public PeerLanesEvents {
   void on_lane_lost(uint32_t, const std::string& reason) override { lost_.push_back(reason); }
   void on_lane_returned(uint32_t, uint64_t) override {}
   void on_lane_gone(uint32_t) override {}
+  void on_domain_gone() override {}
 
   FakeReactor reactor_;
   QuietSession quiet_;

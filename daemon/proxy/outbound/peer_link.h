@@ -102,6 +102,7 @@ class PeerLink final : public engine::LinkEvents, public PeerLanesEvents {
     borrowed_ranges_.returned(lane, frame);
   }
   void on_lane_gone(uint32_t lane) override { borrowed_ranges_.lane_gone(lane); }
+  void on_domain_gone() override { borrowed_ranges_.domain_gone(); }
 
   void change_to(State next);
   void agree_to_go_away();
