@@ -23,6 +23,8 @@ usage: engine_bench MEASUREMENT [options]
   flag       two processes toggle a flag in shared memory: the lower bound of a round trip
   memcpy     copies of --size bytes
   costs      put, get, compare-and-swap, fetch-and-add, message, registration, wake-up
+  peers      pinned memory, device objects and set-up time of --clients peers with one lane
+             each: --protocol; --size: the memory of each peer
 
 options:
   --fabric loop|verbs        default loop; verbs needs the devices rxe1 and rxe2 (./dev lab)
@@ -37,6 +39,7 @@ options:
 examples:
   engine_bench calls --protocol rfp --size 4096
   engine_bench oneway --protocol hipower
+  engine_bench peers --fabric verbs --clients 10 --size 4718592
 )";
 
 struct Measurement {
@@ -45,7 +48,7 @@ struct Measurement {
 };
 constexpr Measurement kMeasurements[] = {
     {"calls", &measure_calls},   {"oneway", &measure_oneway}, {"flag", &measure_flag},
-    {"memcpy", &measure_memcpy}, {"costs", &measure_costs},
+    {"memcpy", &measure_memcpy}, {"costs", &measure_costs},   {"peers", &measure_peers},
 };
 
 Result<void> read_protocol(const std::string& name, Settings& settings) {

@@ -26,5 +26,6 @@ void measure_oneway(const Settings& settings);
 void measure_flag(const Settings& settings);
 void measure_memcpy(const Settings& settings);
 void measure_costs(const Settings& settings);
+void measure_peers(const Settings& settings);
 
 }  // namespace hat::bench

@@ -3,6 +3,7 @@
 
 #include <glog/logging.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "engine/fabric/faulty/faulty_fabric.h"
@@ -18,6 +19,11 @@ engine::RdmaDomainOptions options_for(const FabricConfig& fabric) {
   const size_t control = registered_bytes(fabric) / 9;
   engine::RdmaDomainOptions options;
   options.arena.bytes = {4 * control, 4 * control, control};
+  // One block of receives more than the control part holds, so that small domains have small queues,
+  // and memory is what a link first lacks.
+  options.poller.receives_max = static_cast<uint32_t>(
+      std::min<size_t>(options.poller.receives_max,
+                       control / engine::kReceiveBytes + engine::Poller::kReceivesPerBlock));
   options.spin = {};  // no limit here: the plan of each call sets how long to spin
   return options;
 }

@@ -334,6 +334,43 @@ TEST_P(FabricConformance, AReceiveQueueTakesNoMoreThanItsEntries) {
   EXPECT_EQ(b_->srq->post(many), FabricSide::kReceives);
 }
 
+TEST_P(FabricConformance, ACompletionQueueGrowsAndLosesNothing) {
+  constexpr uint32_t kFew = 16, kMany = 120;
+  connect();
+  const auto cq = std::move(*a_->fabric->create_completion_queue(kFew));
+  a_->qp = a_->make_queue_pair({.send_cq = *cq, .recv_cq = *a_->cq, .srq = *a_->srq});
+  b_->qp = b_->make_queue_pair(b_->options());
+  ASSERT_TRUE(a_->qp->connect(b_->qp->address()));
+  ASSERT_TRUE(b_->qp->connect(a_->qp->address()));
+  for (uint64_t i = 0; i < kMany; ++i) b_->receive(i, 0, 8);
+  const Segment from = a_->at(0, 8);
+  const auto send = [&](uint64_t first, uint64_t end) {
+    for (uint64_t i = first; i < end; ++i) {
+      const WorkRequest work{.id = i, .opcode = Opcode::kSend, .segments = {&from, 1}};
+      ASSERT_EQ(a_->qp->post({&work, 1}), 1u);
+    }
+  };
+  send(0, kFew);
+  wait_for(*b_, kFew);  // the completions of the sends may wait in `cq`
+  const auto resized = cq->resize(kMany);
+  ASSERT_TRUE(resized) << resized.error().message;
+  send(kFew, kMany);
+  wait_for(*b_, kMany);
+  std::vector<Completion> all;
+  const auto end = std::chrono::steady_clock::now() + kPatience;
+  while (all.size() < kMany && std::chrono::steady_clock::now() < end) {
+    std::array<Completion, kFew> some;
+    const size_t count = cq->poll(some);
+    all.insert(all.end(), some.begin(), some.begin() + count);
+  }
+  ASSERT_EQ(all.size(), kMany);
+  for (uint64_t i = 0; i < kMany; ++i) {
+    EXPECT_EQ(all[i].id, i);
+    EXPECT_EQ(all[i].status, Status::kSuccess);
+  }
+  a_->qp.reset();  // destroyed before its completion queue
+}
+
 TEST_P(FabricConformance, BothSidesTalkForLong) {
   connect();
   constexpr uint64_t kRounds = 2000;

@@ -28,7 +28,7 @@ class RdmaLane;
 
 class CompletionRouter {
  public:
-  static constexpr uint32_t kPollersMax = 64;
+  static constexpr uint32_t kPollersMax = 128;
   static constexpr uint32_t kCompletionsPerPoll = 32;
 
   // Creates a router whose completion queue begins with `entries` entries, or with the fabric's

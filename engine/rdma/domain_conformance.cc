@@ -151,12 +151,16 @@ TEST_P(DomainConformance, EachLinkHasADomainOfItsOwn) {
 }
 
 TEST_P(DomainConformance, FurtherLinksHaveNoDomain) {
+  constexpr size_t kSmall = 16 << 10;
+  RdmaDomainOptions options = kOptions;
+  options.arena.bytes = {kSmall, kSmall, kSmall};
+  host_ = *RdmaHost::create(reactor_, *GetParam()(), options);
   std::vector<std::shared_ptr<RdmaDomain>> links;
   for (size_t i = 0; i < RdmaHost::kDomainsMax; ++i) links.push_back(*host_->domain_for_link());
   const auto one_more = host_->domain_for_link();
   ASSERT_FALSE(one_more);
   EXPECT_EQ(one_more.error().message,
-            "RDMA: 64 links of this worker already have memory for lanes, the maximum");
+            "RDMA: 128 links of this worker already have memory for lanes, the maximum");
   links.pop_back();
   reactor_.end_iteration();
   EXPECT_TRUE(host_->domain_for_link());

@@ -27,7 +27,7 @@ namespace hat::engine {
 
 class RdmaHost final : private IterationEvents {
  public:
-  static constexpr size_t kDomainsMax = 64;
+  static constexpr size_t kDomainsMax = 128;
   static_assert(kDomainsMax == CompletionRouter::kPollersMax);
 
   // Creates a host without domains, and checks that this machine has memory for one domain.

@@ -2,7 +2,6 @@
 // engine/rdma/verbs_protocols_test.cc: tests every protocol between two RDMA devices: the Soft-RoCE
 // devices of the lab (tests/lab/devices.sh), which exchange packets.
 #include "engine/fabric/verbs/verbs_fabric.h"
-#include "engine/rdma/domain_conformance.h"
 #include "engine/rdma/protocol_conformance.h"
 
 namespace hat::engine {
@@ -18,7 +17,6 @@ Result<std::unique_ptr<Fabric>> open_next_device() {
 }
 
 INSTANTIATE_TEST_SUITE_P(Verbs, ProtocolConformance, every_protocol(&open_next_device), case_name);
-INSTANTIATE_TEST_SUITE_P(Verbs, DomainConformance, testing::Values(&open_next_device));
 
 }  // namespace
 }  // namespace hat::engine
