@@ -24,7 +24,7 @@ usage: engine_bench MEASUREMENT [options]
   memcpy     copies of --size bytes
   costs      put, get, compare-and-swap, fetch-and-add, message, registration, wake-up
   peers      pinned memory, device objects and set-up time of --clients peers with one lane
-             each: --protocol; --size: the memory of each peer
+             each: --protocol; --size: the most memory of a peer (max_pinned)
 
 options:
   --fabric loop|verbs        default loop; verbs needs the devices rxe1 and rxe2 (./dev lab)
@@ -39,7 +39,7 @@ options:
 examples:
   engine_bench calls --protocol rfp --size 4096
   engine_bench oneway --protocol hipower
-  engine_bench peers --fabric verbs --clients 10 --size 4718592
+  engine_bench peers --fabric verbs --clients 10 --size 150994944
 )";
 
 struct Measurement {

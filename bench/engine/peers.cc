@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // bench/engine/peers.cc: measures what each peer with a lane costs: pinned memory, objects of the
 // RDMA device, and time to set the peer's domain and lane up.
+#include <algorithm>
+#include <array>
 #include <chrono>
 #include <cstdio>
 #include <memory>
@@ -34,20 +36,22 @@ struct NoEvents final : engine::LaneEvents {
 RdmaLaneOptions options_of(const Settings& settings) {
   const engine::Protocol& protocol = *settings.protocol;
   RdmaLaneOptions options;
-  options.out = {.leg = protocol.request, .beyond = protocol.beyond, .slots = 16};
-  options.in = {.leg = protocol.response, .beyond = protocol.beyond, .slots = 16};
+  options.out = {.leg = protocol.request, .beyond = protocol.beyond};
+  options.in = {.leg = protocol.response, .beyond = protocol.beyond};
   return options;
 }
 
 // What a worker has for one peer: the parts of an engine::RdmaDomain, and one lane.
 struct Peer {
-  // Divides `bytes` as hatrpcd does (daemon/process/rdma.cc): one ninth for control messages.
+  // Divides `bytes` and lets them grow as hatrpcd does (daemon/process/rdma.cc).
   Peer(Fabric& device, const std::array<std::shared_ptr<CompletionRouter>, 2>& routers,
        const RdmaLaneOptions& options, size_t bytes)
       : fabric(must(device.open_domain())) {
     const size_t control = bytes / 9;
-    arena = must(Arena::create(*fabric, {.bytes = {4 * control, 4 * control, control}}));
-    const auto receives = static_cast<uint32_t>(control / engine::kReceiveBytes);
+    arena = must(
+        Arena::create(*fabric, {.bytes = {4 * control, 4 * control, control}, .step = 1 << 20}));
+    const auto receives = static_cast<uint32_t>(
+        std::min<size_t>(engine::PollerOptions{}.receives_max, control / engine::kReceiveBytes));
     for (size_t i = 0; i < routers.size(); ++i) {
       pollers[i] = must(Poller::create(*fabric, *arena, routers[i], {.receives_max = receives}));
     }
@@ -137,7 +141,7 @@ void measure_peers(const Settings& settings) {
       {"measurement", "peers"},
       {"fabric", settings.fabric},
       {"peers", settings.clients},
-      {"bytes_per_peer", settings.bytes},
+      {"bytes_per_peer_max", settings.bytes},
       {"pinned_bytes", pinned},
       {"objects_before", objects_before},
       {"objects", objects},

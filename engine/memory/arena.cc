@@ -28,8 +28,7 @@ size_t granules_of(size_t bytes) {
 Buffer& Buffer::operator=(Buffer&& other) noexcept {
   if (this == &other) return *this;
   give_back();
-  arena_ = std::exchange(other.arena_, nullptr);
-  purpose_ = other.purpose_;
+  chunk_ = std::exchange(other.chunk_, nullptr);
   bytes_ = other.bytes_;
   lkey_ = other.lkey_;
   rkey_ = other.rkey_;
@@ -37,89 +36,134 @@ Buffer& Buffer::operator=(Buffer&& other) noexcept {
 }
 
 void Buffer::give_back() {
-  if (arena_ == nullptr) return;
-  Arena::Part& part = *arena_->parts_[static_cast<size_t>(purpose_)];
-  const auto offset = static_cast<size_t>(bytes_.data() - part.memory.bytes().data());
-  const size_t first = offset / Arena::kGranuleBytes;
-  const size_t messages = part.messages.count();
-  if (first < messages) {
-    part.messages.give_back(first, granules_of(bytes_.size()));
-  } else {
-    part.others.give_back(first - messages, granules_of(bytes_.size()));
-  }
-  arena_ = nullptr;
+  if (chunk_ == nullptr) return;
+  const auto offset = static_cast<size_t>(bytes_.data() - chunk_->memory.bytes().data());
+  chunk_->granules.give_back(offset / Arena::kGranuleBytes, granules_of(bytes_.size()));
+  chunk_ = nullptr;
 }
 
 Result<std::unique_ptr<Arena>> Arena::create(Fabric& fabric, const ArenaOptions& options) {
-  auto arena = std::make_unique<Arena>();
+  std::unique_ptr<Arena> arena(new Arena(fabric, granules_of(options.step)));
   for (size_t i = 0; i < kPurposes; ++i) {
     const size_t granules = std::max<size_t>(granules_of(options.bytes[i]), 2);
     size_t messages = 0;
     if (i < options.messages.size()) {
       messages = options.messages[i] == 0 ? std::bit_floor(granules - 1)
                                           : std::bit_ceil(granules_of(options.messages[i]));
+      arena->shares_[kMessages + i].purpose = static_cast<Purpose>(i);
+      arena->shares_[kMessages + i].granules_max = messages;
     }
     if (messages >= granules)
       return fail(ErrorCode::kExhausted,
                   "RDMA memory: the part for large messages leaves nothing for lanes; raise "
                   "fabric.max_pinned");
-    HAT_TRY(SharedMemory memory, SharedMemory::create(kParts[i].name, granules * kGranuleBytes));
-    HAT_TRY(auto region, fabric.register_memory(memory, kParts[i].access));
-    arena->parts_[i] =
-        std::make_unique<Part>(Part{std::move(memory), std::move(region), Buddy(messages),
-                                    std::vector<uint32_t>(messages), Buddy(granules - messages)});
+    arena->shares_[i].purpose = static_cast<Purpose>(i);
+    arena->shares_[i].granules_max = granules - messages;
   }
+  for (Share& share : arena->shares_) HAT_TRY_VOID(arena->grow(share, arena->next_chunk(share, 1)));
   return arena;
 }
 
+// Returns the size of the share's next chunk, which must have at least `granules` granules; 0 if the
+// share cannot grow by so many.
+size_t Arena::next_chunk(const Share& share, size_t granules) const {
+  const size_t left = share.granules_max - share.granules;
+  if (granules > left) return 0;
+  if (step_ == 0) return left;
+  return std::min(left, std::max({step_, share.granules, std::bit_ceil(granules)}));
+}
+
+Result<void> Arena::grow(Share& share, size_t count) {
+  const PartKind& kind = kParts[static_cast<size_t>(share.purpose)];
+  HAT_TRY(SharedMemory memory, SharedMemory::create(kind.name, count * kGranuleBytes));
+  HAT_TRY(auto region, fabric_.register_memory(memory, kind.access));
+  share.chunks.push_back(std::make_unique<ArenaChunk>(ArenaChunk{
+      std::move(memory), std::move(region), Buddy(count), std::vector<uint32_t>(count)}));
+  share.granules += count;
+  return {};
+}
+
 std::optional<Buffer> Arena::take(Purpose purpose, size_t bytes) {
-  return take(purpose, false, bytes);
+  Share& share = shares_[static_cast<size_t>(purpose)];
+  auto buffer = take(share, bytes);
+  const size_t count = buffer ? 0 : next_chunk(share, granules_of(bytes));
+  if (count == 0) return buffer;
+  auto grown = grow(share, count);
+  why_not_grown_ = grown ? "" : grown.error().message;
+  return grown ? take(share, bytes) : std::nullopt;
 }
 
 std::optional<Buffer> Arena::take_message(Purpose purpose, size_t bytes) {
-  return take(purpose, true, bytes);
+  Share& share = shares_[kMessages + static_cast<size_t>(purpose)];
+  auto buffer = take(share, bytes);
+  // After a refusal, does not ask the device again: a message that waits calls this in every poll.
+  if (buffer || !why_not_grown_.empty()) return buffer;
+  const size_t count = next_chunk(share, granules_of(bytes));
+  if (count == 0) return std::nullopt;
+  auto grown = grow(share, count);
+  if (!grown) why_not_grown_ = grown.error().message;
+  return grown ? take(share, bytes) : std::nullopt;
 }
 
 std::optional<Buffer> Arena::take_target(size_t bytes, uint32_t owner) {
   auto buffer = take_message(Purpose::kReceive, bytes);
   if (!buffer) return std::nullopt;
-  Part& part = *parts_[static_cast<size_t>(Purpose::kReceive)];
-  const auto offset = static_cast<size_t>(buffer->bytes().data() - part.memory.bytes().data());
+  ArenaChunk& chunk = *buffer->chunk_;
+  const auto offset = static_cast<size_t>(buffer->bytes().data() - chunk.memory.bytes().data());
   const size_t first = offset / kGranuleBytes;
   for (size_t i = first; i < first + granules_of(bytes); ++i) {
-    if (std::exchange(part.owners[i], owner) == owner) continue;
-    std::ranges::fill(part.memory.bytes().subspan(i * kGranuleBytes, kGranuleBytes), std::byte{0});
+    if (std::exchange(chunk.owners[i], owner) == owner) continue;
+    std::ranges::fill(chunk.memory.bytes().subspan(i * kGranuleBytes, kGranuleBytes), std::byte{0});
   }
   return buffer;
 }
 
-std::optional<Buffer> Arena::take(Purpose purpose, bool message, size_t bytes) {
-  Part& part = *parts_[static_cast<size_t>(purpose)];
-  Buddy& granules = message ? part.messages : part.others;
-  const auto first = granules.take(granules_of(bytes));
+std::optional<Buffer> Arena::take(const Share& share, size_t bytes) {
+  for (const auto& chunk : share.chunks) {
+    if (auto buffer = take(*chunk, bytes)) return buffer;
+  }
+  return std::nullopt;
+}
+
+std::optional<Buffer> Arena::take(ArenaChunk& chunk, size_t bytes) {
+  const auto first = chunk.granules.take(granules_of(bytes));
   if (!first) return std::nullopt;
-  const size_t before = message ? 0 : part.messages.count();
   Buffer buffer;
-  buffer.arena_ = this;
-  buffer.purpose_ = purpose;
-  buffer.bytes_ = part.memory.bytes().subspan((before + *first) * kGranuleBytes, bytes);
-  buffer.lkey_ = part.region->lkey();
-  buffer.rkey_ = part.region->rkey();
+  buffer.chunk_ = &chunk;
+  buffer.bytes_ = chunk.memory.bytes().subspan(*first * kGranuleBytes, bytes);
+  buffer.lkey_ = chunk.region->lkey();
+  buffer.rkey_ = chunk.region->rkey();
   return buffer;
 }
 
 size_t Arena::free_bytes(Purpose purpose) const {
-  const Part& part = *parts_[static_cast<size_t>(purpose)];
-  return (part.messages.free_count() + part.others.free_count()) * kGranuleBytes;
+  size_t granules = 0;
+  for (const Share& share : shares_) {
+    if (share.purpose != purpose) continue;
+    granules += share.granules_max - share.granules;
+    for (const auto& chunk : share.chunks) granules += chunk->granules.free_count();
+  }
+  return granules * kGranuleBytes;
 }
 
 size_t Arena::bytes(Purpose purpose) const {
-  const Part& part = *parts_[static_cast<size_t>(purpose)];
-  return (part.messages.count() + part.others.count()) * kGranuleBytes;
+  size_t granules = 0;
+  for (const Share& share : shares_) granules += share.purpose == purpose ? share.granules_max : 0;
+  return granules * kGranuleBytes;
+}
+
+size_t Arena::registered_bytes() const {
+  size_t granules = 0;
+  for (const Share& share : shares_) granules += share.granules;
+  return granules * kGranuleBytes;
 }
 
 size_t Arena::message_bytes_max(Purpose purpose) const {
-  return parts_[static_cast<size_t>(purpose)]->messages.count() * kGranuleBytes;
+  const Share& share = messages(purpose);
+  if (why_not_grown_.empty()) return share.granules_max * kGranuleBytes;
+  size_t largest = 0;
+  for (const auto& chunk : share.chunks) largest = std::max(largest, chunk->granules.count());
+  return largest * kGranuleBytes;
 }
 
 }  // namespace hat::engine

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// engine/memory/arena.h: the memory that a worker thread uses for messages over RDMA. An arena
-// registers its memory with the RDMA device once, and hands out buffers from it on demand, so that
-// no Thrift call has to register memory.
+// engine/memory/arena.h: the memory that the RDMA lanes of one link use for messages. An arena
+// registers memory with the RDMA device, keeps it registered, and hands out buffers from it on
+// demand, so that in steady state no Thrift call has to register memory.
 //
-// An arena has three parts, and each part is a separate memory region. One part cannot use up the
-// memory of another part. (Sends and receives that share one pool can deadlock: a send waits for
+// An arena has three parts with memory regions of their own. One part cannot use up the memory of
+// another part. (Sends and receives that share one pool can deadlock: a send waits for
 // memory that is freed only when a message has been received.) Also, other hosts have only the
 // access rights that they need:
 //
@@ -16,7 +16,13 @@
 // connections), which hold their windows and slots for a long time. Because of the reserved share,
 // lanes cannot use up the memory that a large message needs.
 //
-// A part is divided into granules of kGranuleBytes. The buddy method hands out blocks of 1, 2, 4, …
+// The reserved share and the rest of a part consist of chunks, and each chunk is a memory region. An
+// arena grows: a share begins with one chunk of ArenaOptions::step bytes, and if a request does not
+// fit, it gets another chunk, as large as all chunks before or as the request, up to the size of the
+// share. So a link pins little memory if its lanes need little, and a share needs few memory keys.
+// Chunks last as long as the arena.
+//
+// A chunk is divided into granules of kGranuleBytes. The buddy method hands out blocks of 1, 2, 4, …
 // granules, each aligned to its size. The unused rest of a block is given back at once.
 //
 // A host that WRITEs a message into this host's memory (a "target" buffer) says when it has written
@@ -24,18 +30,22 @@
 // other peers, which the message would otherwise seem to contain. Each granule of the share for
 // messages records its last owner, and is cleared when another owner gets the granule.
 //
-// Bounds   A request must fit into one free block of the share that it uses: the share for messages
-//          (take_message() and take_target()) or the rest (take()). Buffers are aligned to 4 KiB.
+// Bounds   ArenaOptions::bytes. A request must fit into one free block of the share that it uses: the
+//          share for messages (take_message() and take_target()) or the rest (take()). Buffers are
+//          aligned to 4 KiB.
 // Owner    A Buffer gives its memory back when it is destroyed. The arena must outlive its buffers.
 // Thread   One thread at a time; there is no lock.
 // Errors   The error of create() says which limit is too low. The take functions return nullopt if
-//          the part has no space.
+//          the part has no space. refusal_text() says why the device refused another chunk, if it
+//          did; then take_message() and take_target() use the chunks that there are.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "engine/fabric/fabric.h"
@@ -46,7 +56,13 @@ namespace hat::engine {
 enum class Purpose : uint8_t { kReceive, kSend, kControl };
 inline constexpr size_t kPurposes = 3;
 
-class Arena;
+// A memory region of an arena, as the class Arena uses it.
+struct ArenaChunk {
+  SharedMemory memory;
+  std::unique_ptr<MemoryRegion> region;
+  Buddy granules;
+  std::vector<uint32_t> owners;  // of each granule: the last owner; 0: never used, or no targets
+};
 
 // A piece of memory from one part of an arena. Gives the memory back when it is destroyed.
 class [[nodiscard]] Buffer {
@@ -56,7 +72,7 @@ class [[nodiscard]] Buffer {
   Buffer& operator=(Buffer&& other) noexcept;
   ~Buffer() { give_back(); }
 
-  explicit operator bool() const { return arena_ != nullptr; }
+  explicit operator bool() const { return chunk_ != nullptr; }
   std::span<std::byte> bytes() const { return bytes_; }
   uint64_t address() const { return reinterpret_cast<uint64_t>(bytes_.data()); }
   uint32_t lkey() const { return lkey_; }
@@ -65,8 +81,7 @@ class [[nodiscard]] Buffer {
 
  private:
   friend class Arena;
-  Arena* arena_ = nullptr;
-  Purpose purpose_{};
+  ArenaChunk* chunk_ = nullptr;
   std::span<std::byte> bytes_;
   uint32_t lkey_ = 0;
   uint32_t rkey_ = 0;
@@ -77,14 +92,20 @@ struct ArenaOptions {
   // The bytes of kReceive and of kSend that are reserved for messages. Each is rounded up to a
   // power of two; 0 means the largest power of two below the size of the part.
   std::array<size_t, 2> messages{};
+  size_t step = 0;  // the bytes with which each share begins; 0: all of its bytes
   size_t total() const { return bytes[0] + bytes[1] + bytes[2]; }
+  // Returns at least the bytes that an arena of these options registers when it is created.
+  size_t first_total() const { return step == 0 ? total() : std::min(total(), 5 * step); }
 };
 
 class Arena {
  public:
   static constexpr size_t kGranuleBytes = 4096;
 
-  // Creates an arena, and registers its memory with `fabric`.
+  // The number of shares, and so of the regions of an arena that has not grown.
+  static constexpr size_t kShares = 5;
+
+  // Creates an arena, and registers its first chunks with `fabric`, which must outlive the arena.
   static Result<std::unique_ptr<Arena>> create(Fabric& fabric, const ArenaOptions& options);
 
   // Takes a buffer for a lane from the share that is not reserved for messages.
@@ -96,24 +117,43 @@ class Arena {
   std::optional<Buffer> take_target(size_t bytes, uint32_t owner);
   // Returns a new number that names a peer in take_target().
   uint32_t new_owner() { return ++last_owner_; }
-  size_t free_bytes(Purpose purpose) const;  // includes the free bytes of the share for messages
+  // Returns how many bytes of the part are free. Includes the bytes of the share for messages, and
+  // the bytes by which the part can still grow.
+  size_t free_bytes(Purpose purpose) const;
   size_t bytes(Purpose purpose) const;
+  size_t registered_bytes() const;
+  // Returns the error of the last attempt to grow, as the end of a message: "; more memory was
+  // refused: …". Returns an empty text if the attempt succeeded.
+  std::string refusal_text() const {
+    return why_not_grown_.empty() ? "" : "; more memory was refused: " + why_not_grown_;
+  }
   // Returns the size of the largest message for which there is always space once the buffers of all
   // other messages have been given back.
   size_t message_bytes_max(Purpose purpose) const;
 
  private:
-  friend class Buffer;
-  struct Part {
-    SharedMemory memory;
-    std::unique_ptr<MemoryRegion> region;
-    Buddy messages;                // the share for messages: the first granules of the part
-    std::vector<uint32_t> owners;  // the last owner of each granule in that share; 0: never used
-    Buddy others;                  // the remaining granules
+  struct Share {
+    Purpose purpose{};
+    size_t granules_max = 0;
+    size_t granules = 0;  // of all chunks
+    std::vector<std::unique_ptr<ArenaChunk>> chunks;
   };
-  std::optional<Buffer> take(Purpose purpose, bool message, size_t bytes);
+  // Indexes of shares_. The index of a part's share for lanes is its Purpose.
+  static constexpr size_t kMessages = kPurposes;  // plus kReceive or kSend
+  explicit Arena(Fabric& fabric, size_t step) : fabric_(fabric), step_(step) {}
+  const Share& messages(Purpose purpose) const {
+    return shares_[kMessages + static_cast<size_t>(purpose)];
+  }
+  static std::optional<Buffer> take(ArenaChunk& chunk, size_t bytes);
+  static std::optional<Buffer> take(const Share& share, size_t bytes);
+  size_t next_chunk(const Share& share, size_t granules) const;
+  // Adds a chunk of `count` granules to the share.
+  Result<void> grow(Share& share, size_t count);
 
-  std::array<std::unique_ptr<Part>, kPurposes> parts_;
+  Fabric& fabric_;
+  const size_t step_;  // in granules; 0: a share has one chunk
+  std::array<Share, kShares> shares_;
+  std::string why_not_grown_;
   uint32_t last_owner_ = 0;
 };
 

@@ -126,6 +126,49 @@ TEST(Arena, TargetsHoldNothingOfOtherOwners) {
   EXPECT_TRUE(holds(*arena->take_target(kBytes, two), std::byte{0}));
 }
 
+constexpr size_t kMiB = 1 << 20;
+constexpr ArenaOptions kGrowing{.bytes = {16 * kMiB, 16 * kMiB, 4 * kMiB}, .step = kMiB};
+
+TEST(Arena, GrowsWithWhatItsLanesTake) {
+  auto fabric = *open_loop_fabric();
+  auto arena = *Arena::create(*fabric, kGrowing);
+  EXPECT_EQ(arena->registered_bytes(), kGrowing.first_total());
+  EXPECT_EQ(arena->free_bytes(Purpose::kReceive), 16 * kMiB);
+  EXPECT_EQ(arena->message_bytes_max(Purpose::kReceive), 8 * kMiB);
+  std::vector<Buffer> taken;
+  size_t registered = arena->registered_bytes();
+  for (size_t growths = 0; auto buffer = arena->take(Purpose::kReceive, 300'000);) {
+    taken.push_back(std::move(*buffer));
+    if (arena->registered_bytes() == registered) continue;
+    registered = arena->registered_bytes();
+    ASSERT_LE(++growths, 3u) << "1, 1, 2 and 4 MiB";
+  }
+  EXPECT_EQ(registered, kGrowing.first_total() + 7 * kMiB) << "lanes do not use the other half";
+  EXPECT_TRUE(arena->take_message(Purpose::kReceive, 3 * kMiB)) << "a chunk of its size";
+  EXPECT_EQ(arena->registered_bytes(), registered + 4 * kMiB);
+  taken.clear();
+  EXPECT_EQ(arena->free_bytes(Purpose::kReceive), 16 * kMiB);
+}
+
+TEST(Arena, UsesWhatItHasIfTheFabricRefusesMore) {
+  auto fabric = *open_loop_fabric();
+  auto arena = *Arena::create(*fabric, kGrowing);
+  const SharedMemory memory = *SharedMemory::create("other", 4096);
+  std::vector<std::unique_ptr<MemoryRegion>> others;  // uses up the regions of the fabric
+  while (auto region = fabric->register_memory(memory, {})) others.push_back(std::move(*region));
+  const auto all = arena->take_message(Purpose::kSend, kMiB);
+  ASSERT_TRUE(all);
+  EXPECT_FALSE(arena->take_message(Purpose::kSend, kMiB));
+  EXPECT_NE(arena->refusal_text().find("more memory was refused: loop fabric: cannot register"),
+            std::string::npos)
+      << arena->refusal_text();
+  EXPECT_EQ(arena->message_bytes_max(Purpose::kSend), kMiB) << "what new lanes may send";
+  others.clear();
+  EXPECT_TRUE(arena->take(Purpose::kSend, kMiB) && arena->take(Purpose::kSend, 2 * kMiB));
+  EXPECT_EQ(arena->refusal_text(), "") << "a lane has asked again";
+  EXPECT_TRUE(arena->take_message(Purpose::kSend, kMiB));
+}
+
 TEST(BorrowedRange, IsInsideItsRegion) {
   const auto fabric = *open_loop_fabric();
   const SharedMemory memory = *SharedMemory::create("one", 8192);

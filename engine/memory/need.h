@@ -15,8 +15,9 @@
 
 namespace hat::engine {
 
-// The memory keys that the daemon needs from the RDMA device: one for each part of an arena.
-inline constexpr uint32_t kRegionsNeeded = 3;
+// The memory keys that a link with lanes needs from the RDMA device, as long as its arena has not
+// grown: one for each share (Arena::kShares).
+inline constexpr uint32_t kRegionsNeeded = 5;
 
 class MemoryNeed {
  public:

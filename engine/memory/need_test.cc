@@ -37,7 +37,7 @@ TEST(MemoryNeed, ToldWhichLimitIsTooLow) {
            Row{{.memlock = 8 << 20, .pinned = 6 << 20},
                false,
                "memlock allows 8 MiB, of which 6 MiB are in use, and RDMA needs 4.05 MiB of"},
-           Row{{.regions = 2}, false, "the device has 2 memory keys and 3 are needed"},
+           Row{{.regions = 2}, false, "the device has 2 memory keys and 5 are needed"},
            Row{{.huge_pages_free = 2},
                true,
                "2 huge pages of 2 MiB are free and 3 are needed: raise vm.nr_hugepages"},

@@ -8,14 +8,10 @@
 namespace hat::engine {
 namespace {
 
-static_assert(kRegionsNeeded == kPurposes);
+static_assert(kRegionsNeeded == Arena::kShares);
 constexpr std::array<const char*, kPurposes> kPartNames = {"to receive", "to send", "for control"};
 
-}  // namespace
-
-Result<void> RdmaDomain::check_memory(const Fabric& fabric, const RdmaDomainOptions& options) {
-  MemoryNeed need;
-  for (size_t i = 0; i < kPurposes; ++i) need.add(kPartNames[i], 1, options.arena.bytes[i]);
+Result<void> check_limits(const Fabric& fabric, const MemoryNeed& need) {
   MemoryLimits limits = this_host_memory();
   const FabricLimits fabric_limits = fabric.limits();
   limits.regions = fabric_limits.regions_max;
@@ -23,11 +19,21 @@ Result<void> RdmaDomain::check_memory(const Fabric& fabric, const RdmaDomainOpti
   return check(need, limits, false);
 }
 
+}  // namespace
+
+Result<void> RdmaDomain::check_memory(const Fabric& fabric, const RdmaDomainOptions& options) {
+  MemoryNeed need;
+  for (size_t i = 0; i < kPurposes; ++i) need.add(kPartNames[i], 1, options.arena.bytes[i]);
+  return check_limits(fabric, need);
+}
+
 Result<std::unique_ptr<RdmaDomain>> RdmaDomain::create(Reactor& reactor,
                                                        std::unique_ptr<Fabric> fabric,
                                                        std::shared_ptr<LaneCompletions> completions,
                                                        const RdmaDomainOptions& options) {
-  HAT_TRY_VOID(check_memory(*fabric, options));
+  MemoryNeed need;
+  need.add("one link's first memory", 1, options.arena.first_total());
+  HAT_TRY_VOID(check_limits(*fabric, need));
   std::unique_ptr<RdmaDomain> domain(new RdmaDomain(std::move(fabric)));
   domain->completions_ = std::move(completions);
   if (!domain->completions_) {

@@ -25,13 +25,14 @@ struct RdmaDomainOptions {
 
 class RdmaDomain {
  public:
-  // Checks that this host allows the memory of one more domain of `fabric`: locked memory, free
-  // memory and memory keys.
+  // Checks that this host allows the memory of one domain of `fabric` that has grown as far as
+  // `options` permit: locked memory, free memory and memory keys.
   static Result<void> check_memory(const Fabric& fabric, const RdmaDomainOptions& options);
 
   // Creates a domain that consists of `fabric`, a fabric that no other domain uses. `completions`
   // are the completion queues that domains share; null if the fabric cannot share them, and the
-  // domain then creates its own. `reactor` must outlive the domain.
+  // domain then creates its own. `reactor` must outlive the domain. Fails, with the amounts, if the
+  // host does not allow the memory with which the domain begins.
   static Result<std::unique_ptr<RdmaDomain>> create(Reactor& reactor,
                                                     std::unique_ptr<Fabric> fabric,
                                                     std::shared_ptr<LaneCompletions> completions,

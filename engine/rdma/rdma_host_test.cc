@@ -118,7 +118,7 @@ TEST_F(TwoDomains, APeersProcessIsGivenNoMemoryOfOtherLinks) {
     }
     got = {};
   }
-  EXPECT_EQ(descriptors, 3 + kPurposes) << "its table, two doorbells, its arena";
+  EXPECT_EQ(descriptors, 3 + Arena::kShares) << "its table, two doorbells, its arena";
   EXPECT_TRUE(sees_own);
   EXPECT_FALSE(sees_victims);
 }

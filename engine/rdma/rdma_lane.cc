@@ -91,7 +91,8 @@ Result<void> RdmaLane::take_memory() {
       return hat::fail(ErrorCode::kExhausted,
                        "RDMA lane: no memory left for " + std::to_string(pieces[i].bytes) +
                            " bytes of its " + pieces[i].what +
-                           ": raise fabric.max_pinned, or lower payload_size");
+                           ": raise fabric.max_pinned, or lower payload_size" +
+                           poller_.arena().refusal_text());
     }
     buffers[i] = std::move(*taken);
     std::ranges::fill(buffers[i].bytes(), std::byte{0});  // removes the bytes of an earlier lane
