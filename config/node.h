@@ -60,7 +60,7 @@ struct FabricConfig {
   std::string device;  // empty: the first RDMA device that has a usable port
   uint8_t port = 0;    // 0: the first usable port of the device
   int gid_index = -1;  // -1: the best GID that passes a test
-  // The key `max_pinned`: the most memory that a worker (with kLoop: a link) may pin for RDMA.
+  // The key `max_pinned`: the most memory that a link with lanes may pin for RDMA.
   uint64_t pinned_bytes_max = 144u << 20;
   std::optional<FaultsConfig> faults;
 };
@@ -197,7 +197,7 @@ struct NodeConfig {
 
 // Returns the number of workers that the node runs on a host with `cores` cores.
 uint32_t workers_of(const NodeConfig& node, uint32_t cores);
-// Returns how many bytes of memory each worker (with kLoop: each link) registers: the value of
+// Returns the most bytes of memory that a link with RDMA lanes registers: the value of
 // `max_pinned`, rounded down to nine times a power of two.
 uint64_t registered_bytes(const FabricConfig& fabric);
 

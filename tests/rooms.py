@@ -61,7 +61,7 @@ MAY_INCLUDE = {
 TOP_FOLDERS = sorted({folder.split("/")[0] for folder in MAY_INCLUDE})
 
 # Files of tests and fuzz targets, and the headers that these may include in addition.
-TEST_FILES = ["*_test.cc", "*_fuzz.cc", "*/fake_*.h"]
+TEST_FILES = ["*_test.cc", "*_fuzz.cc", "*/fake_*.h", "*/domain_conformance.*"]
 TESTS_MAY_INCLUDE = ["tests/*.h"]
 
 # Folders whose code also runs in the simulation, so that it may use the kernel only through a reactor.

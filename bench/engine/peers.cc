@@ -41,7 +41,7 @@ RdmaLaneOptions options_of(const Settings& settings) {
   return options;
 }
 
-// What a worker has for one peer: the parts of an engine::RdmaDomain, and one lane.
+// The parts of an engine::RdmaDomain for one peer, and one lane.
 struct Peer {
   // Divides `bytes` and lets them grow as hatrpcd does (daemon/process/rdma.cc).
   Peer(Fabric& device, const std::array<std::shared_ptr<CompletionRouter>, 2>& routers,
@@ -73,7 +73,8 @@ struct FarSide {
     std::swap(options.out, options.in);
     const engine::LanePlan plan{options, settings.clients};
     arena = must(Arena::create(*fabric, engine::arena_for({&plan, 1}, 4096).arena));
-    poller = must(Poller::create(*fabric, *arena));
+    const uint32_t receives = settings.clients * engine::receives_of(options) + Poller::kSlack;
+    poller = must(Poller::create(*fabric, *arena, {.receives_max = receives}));
     for (uint32_t i = 0; i < settings.clients; ++i) {
       lanes.push_back(must(RdmaLane::create(*poller, options, events)));
     }

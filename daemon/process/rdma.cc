@@ -20,8 +20,8 @@ engine::RdmaDomainOptions options_for(const FabricConfig& fabric) {
   engine::RdmaDomainOptions options;
   options.arena.bytes = {4 * control, 4 * control, control};
   options.arena.step = 1 << 20;
-  // One block of receives more than the control part holds, so that small domains have small queues,
-  // and memory is what a link first lacks.
+  // One block of receives more than the control part holds, so that small domains have small
+  // queues, and memory is what a link first lacks.
   options.poller.receives_max = static_cast<uint32_t>(
       std::min<size_t>(options.poller.receives_max,
                        control / engine::kReceiveBytes + engine::Poller::kReceivesPerBlock));

@@ -35,8 +35,8 @@
 //             before this atomic.
 //
 // A fabric is a protection domain: its queue pairs know the keys of its own regions only.
-// open_domain() opens another domain on the same device, so that peers with queue pairs of different
-// domains cannot reach each other's memory.
+// open_domain() opens another domain on the same device, so that peers with queue pairs of
+// different domains cannot reach each other's memory.
 //
 // An unsignaled request that succeeds has no completion. The completion of a later signaled request
 // shows that the unsignaled request is done. Until then, the unsignaled request counts against
@@ -284,8 +284,8 @@ class Fabric {
   virtual Result<std::unique_ptr<ReceiveQueue>> create_receive_queue(uint32_t entries) = 0;
   virtual Result<std::unique_ptr<QueuePair>> create_queue_pair(const QueuePairOptions& options) = 0;
   // Returns a descriptor that is readable when next_event() has work to do. If the work yields no
-  // event, next_event() returns nullopt. Returns -1 if the fabric that opened the device reports the
-  // events of this domain.
+  // event, next_event() returns nullopt. Returns -1 if the fabric that opened the device reports
+  // the events of this domain.
   virtual int event_fd() const = 0;
   virtual std::optional<FabricEvent> next_event() = 0;
 };

@@ -64,8 +64,8 @@ Result<std::unique_ptr<Arena>> Arena::create(Fabric& fabric, const ArenaOptions&
   return arena;
 }
 
-// Returns the size of the share's next chunk, which must have at least `granules` granules; 0 if the
-// share cannot grow by so many.
+// Returns the size of the share's next chunk, which must have at least `granules` granules. Returns
+// 0 if the share cannot grow by `granules`.
 size_t Arena::next_chunk(const Share& share, size_t granules) const {
   const size_t left = share.granules_max - share.granules;
   if (granules > left) return 0;

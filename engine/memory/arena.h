@@ -16,23 +16,23 @@
 // connections), which hold their windows and slots for a long time. Because of the reserved share,
 // lanes cannot use up the memory that a large message needs.
 //
-// The reserved share and the rest of a part consist of chunks, and each chunk is a memory region. An
-// arena grows: a share begins with one chunk of ArenaOptions::step bytes, and if a request does not
-// fit, it gets another chunk, as large as all chunks before or as the request, up to the size of the
-// share. So a link pins little memory if its lanes need little, and a share needs few memory keys.
-// Chunks last as long as the arena.
+// The reserved share and the rest of a part consist of chunks, and each chunk is a memory region.
+// An arena grows: a share begins with one chunk of ArenaOptions::step bytes, and if a request does
+// not fit, it gets another chunk, as large as all chunks before or as the request, up to the size
+// of the share. So a link pins little memory if its lanes need little, and a share needs few memory
+// keys. Chunks last as long as the arena.
 //
-// A chunk is divided into granules of kGranuleBytes. The buddy method hands out blocks of 1, 2, 4, …
-// granules, each aligned to its size. The unused rest of a block is given back at once.
+// A chunk is divided into granules of kGranuleBytes. The buddy method hands out blocks of 1, 2, 4,
+// … granules, each aligned to its size. The unused rest of a block is given back at once.
 //
 // A host that WRITEs a message into this host's memory (a "target" buffer) says when it has written
 // every byte, and this host cannot check that. The target must therefore not contain old bytes of
 // other peers, which the message would otherwise seem to contain. Each granule of the share for
 // messages records its last owner, and is cleared when another owner gets the granule.
 //
-// Bounds   ArenaOptions::bytes. A request must fit into one free block of the share that it uses: the
-//          share for messages (take_message() and take_target()) or the rest (take()). Buffers are
-//          aligned to 4 KiB.
+// Bounds   ArenaOptions::bytes. A request must fit into one free block of the share that it uses:
+//          the share for messages (take_message() and take_target()) or the rest (take()). Buffers
+//          are aligned to 4 KiB.
 // Owner    A Buffer gives its memory back when it is destroyed. The arena must outlive its buffers.
 // Thread   One thread at a time; there is no lock.
 // Errors   The error of create() says which limit is too low. The take functions return nullopt if

@@ -28,20 +28,20 @@ struct Memory {
   explicit Memory(RdmaDomain& domain, char text) : fabric(domain.fabric()) {
     for (const Purpose purpose : {Purpose::kReceive, Purpose::kSend, Purpose::kControl}) {
       buffers.push_back(*domain.arena().take(purpose, Arena::kGranuleBytes));
-      places.push_back({buffers.back().bytes(), buffers.back().rkey()});
+      pieces.push_back({buffers.back().bytes(), buffers.back().rkey()});
     }
     // A peer can guess the local key of a ring; on some devices, local and remote keys are equal.
-    places.push_back({ring.bytes(), ring_region->lkey()});
-    for (const Place& place : places) std::ranges::fill(place.bytes, std::byte(text));
+    pieces.push_back({ring.bytes(), ring_region->lkey()});
+    for (const Piece& piece : pieces) std::ranges::fill(piece.bytes, std::byte(text));
   }
   bool holds_only(char text) const {
-    return std::ranges::all_of(places, [text](const Place& place) {
-      return std::ranges::all_of(place.bytes,
+    return std::ranges::all_of(pieces, [text](const Piece& place) {
+      return std::ranges::all_of(piece.bytes,
                                  [text](std::byte byte) { return byte == std::byte(text); });
     });
   }
 
-  struct Place {
+  struct Piece {
     std::span<std::byte> bytes;
     uint32_t key;
     uint64_t address() const { return reinterpret_cast<uint64_t>(bytes.data()); }
@@ -50,7 +50,7 @@ struct Memory {
   std::vector<Buffer> buffers;
   SharedMemory ring = value_of(SharedMemory::create("ring", Arena::kGranuleBytes));
   std::unique_ptr<MemoryRegion> ring_region = value_of(fabric->register_own(ring.bytes()));
-  std::vector<Place> places;
+  std::vector<Piece> pieces;
 };
 
 // A peer that posts any request, over a queue pair that is connected to a queue pair of a domain.
@@ -176,9 +176,9 @@ TEST_P(DomainConformance, APeerReachesNoMemoryOfAnotherDomain) {
     EXPECT_TRUE(until([&] { return attacker.done.has_value(); }, [&] { attacker.iterate(); }));
     return attacker.done.value_or(Status::kOther);
   };
-  for (size_t part = 0; part < own.places.size(); ++part) {
-    const Memory::Place& near = own.places[part];
-    const Memory::Place& far = foreign.places[part];
+  for (size_t part = 0; part < own.pieces.size(); ++part) {
+    const Memory::Piece& near = own.pieces[part];
+    const Memory::Piece& far = foreign.pieces[part];
     for (const Opcode opcode : {Opcode::kWrite, Opcode::kRead, Opcode::kFetchAdd}) {
       SCOPED_TRACE("part " + std::to_string(part) + ", opcode " +
                    std::to_string(static_cast<int>(opcode)));
@@ -213,7 +213,7 @@ TEST_P(DomainConformance, AnotherPeersLaneWorksDuringAnAttack) {
   ASSERT_TRUE(echo.lane->connect(honest.lane->offer()));
   for (uint64_t call = 1; call <= 20; ++call) {
     attacker.connect(*attackers);
-    attacker.post(Opcode::kWrite, foreign.places[0].address(), foreign.places[0].key);
+    attacker.post(Opcode::kWrite, foreign.pieces[0].address(), foreign.pieces[0].key);
     honest.call(call, 500);
     ASSERT_TRUE(until([&] { return attacker.done && honest.frames.size() == call; },
                       [&] {

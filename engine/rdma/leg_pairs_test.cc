@@ -34,8 +34,8 @@ TEST(LegPairs, EveryLegWorksWithEveryOther) {
   }
 }
 
-// Tests the rights of each leg: the other side may READ if it is the receiver of a leg by which this
-// side sends and the receiver READs, or the sender of a leg that READs which slots are free.
+// Tests the rights of each leg: the other side may READ if it is the receiver of a leg by which
+// this side sends and the receiver READs, or the sender of a leg that READs which slots are free.
 TEST(LegAccess, GivesTheOtherSideOnlyWhatTheLegsNeed) {
   struct Rights {
     Leg leg;

@@ -48,7 +48,7 @@ class Poller {
                                                 const PollerOptions& options = {});
   ~Poller();
 
-  // The next functions call the router, and so handle all of its pollers.
+  // Calls the router's function, and so handles all of its pollers, as do the next functions.
   size_t poll() { return router_->poll(); }
   bool prepare_to_sleep() { return router_->prepare_to_sleep(); }
   void take_events() { router_->take_events(); }

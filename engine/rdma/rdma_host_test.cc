@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// engine/rdma/rdma_host_test.cc: tests the legs of an RdmaHost, and that a process with a lane of one
-// link is given no memory of another link. DomainConformance tests what holds for every fabric.
+// engine/rdma/rdma_host_test.cc: tests the legs of an RdmaHost, and that a process with a lane of
+// one link is given no memory of another link. DomainConformance tests what holds for every fabric.
 #include "engine/rdma/rdma_host.h"
 
 #include <gtest/gtest.h>

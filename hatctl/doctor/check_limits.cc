@@ -13,8 +13,9 @@ namespace {
 
 // An upper bound, in bytes, on the memory that a daemon uses in addition to the memory for RDMA.
 constexpr uint64_t kBesidesRdma = 64ull << 20;
-// An upper bound on the RDMA objects of one worker: a protection domain, memory regions, completion
-// queues, and a queue pair per lane.
+// The RDMA objects that a worker needs for about five links with lanes: two completion queues, and
+// for each link a protection domain, five or more memory regions, two shared receive queues, and a
+// queue pair for each lane. Further links use TCP if there are no more objects.
 constexpr uint64_t kObjectsOfAWorker = 64;
 
 std::string amount(uint64_t bytes) { return bytes == kUnlimited ? "unlimited" : size_text(bytes); }
@@ -52,7 +53,7 @@ bool pins(const Examined& examined) {
 
 std::string sum_of(const Examined& examined) {
   return amount(examined.rdma_bytes()) + " (" +
-         amount(registered_bytes(examined.file.node.fabric)) + " for each of " +
+         amount(registered_bytes(examined.file.node.fabric)) + " for one link of each of " +
          plural(examined.workers(), "worker") + ")";
 }
 

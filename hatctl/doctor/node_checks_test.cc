@@ -14,7 +14,8 @@ const std::vector<Row> kRowsOfLimits = {
        tree.process("77", "hatrpcd", 998, "8388608");
      },
      {{kFail, "memlock",
-       "hatrpcd, pid 77: may lock 8 MiB, but RDMA pins 288 MiB (144 MiB for each of 2 workers)",
+       "hatrpcd, pid 77: may lock 8 MiB, but RDMA pins 288 MiB (144 MiB for one link of each of 2 "
+       "workers)",
        "/etc/systemd/system/hatrpcd.service.d"}}},
     {"little_memory_to_lock_in_a_container",
      [](FakeTree& tree, Examined&) {

@@ -26,7 +26,7 @@ from deployment import (K8S, OVERLAYS, all_yaml, base_manifests, bytes_of, check
 PROGRAMS, TOOLS = (pathlib.Path(word).resolve() for word in sys.argv[1:3])
 DRAIN_SECONDS = 30          # limits.drain_timeout
 HELD_BYTES = 256 << 20      # limits.max_buffered, per worker
-PINNED_BYTES = 144 << 20    # fabric.max_pinned, per worker
+PINNED_BYTES = 144 << 20    # RDMA lanes, per worker: 18 links with 8 MiB each
 REST_BYTES = 100 << 20      # memory for the program, its routes and its metrics
 HASH = r"-[a-z0-9]{10}$"    # the end of a ConfigMap's name that contains a hash, so that its change restarts pods
 
