@@ -7,9 +7,11 @@
 
 #include <algorithm>
 #include <string_view>
+#include <vector>
 
 #include "engine/fabric/loop/fake_peer.h"
 #include "engine/fabric/loop/loop_fabric.h"
+#include "engine/rdma/rdma_lane.h"
 #include "tests/fake_reactor.h"
 
 namespace hat::engine {
@@ -29,20 +31,22 @@ class RdmaHosts : public testing::Test {
   FakeReactor reactor_;
 };
 
-// A loop fabric that reports no support for READs, like a device without READs.
-class WithoutReads final : public Fabric {
+// A loop fabric that reports lower limits, as some devices do.
+class Limited final : public Fabric {
  public:
-  explicit WithoutReads(std::unique_ptr<Fabric> below) : below_(std::move(below)) {}
+  using Change = void (*)(FabricLimits&);
+  Limited(std::unique_ptr<Fabric> below, Change change)
+      : below_(std::move(below)), change_(change) {}
   std::string_view name() const override { return below_->name(); }
   std::string reach() const override { return below_->reach(); }
   FabricLimits limits() const override {
     FabricLimits limits = below_->limits();
-    limits.reads_max = 0;
+    change_(limits);
     return limits;
   }
   Result<std::unique_ptr<Fabric>> open_domain() override {
     HAT_TRY(auto domain, below_->open_domain());
-    return std::make_unique<WithoutReads>(std::move(domain));
+    return std::make_unique<Limited>(std::move(domain), change_);
   }
   Result<std::unique_ptr<MemoryRegion>> register_memory(const SharedMemory& memory,
                                                         RemoteAccess access) override {
@@ -65,15 +69,48 @@ class WithoutReads final : public Fabric {
 
  private:
   const std::unique_ptr<Fabric> below_;
+  const Change change_;
 };
 
 TEST_F(RdmaHosts, HaveTheLegsThatTheirFabricCanPerform) {
   EXPECT_EQ(make()->legs(), kAllLegs);
-  const auto host = std::move(
-      *RdmaHost::create(reactor_, std::make_unique<WithoutReads>(*open_loop_fabric()), kSmall));
+  const auto host = std::move(*RdmaHost::create(
+      reactor_,
+      std::make_unique<Limited>(*open_loop_fabric(),
+                                [](FabricLimits& limits) { limits.reads_max = 0; }),
+      kSmall));
   constexpr uint32_t kReading = bit_of(Leg::kReadRndv) | bit_of(Leg::kFetch0) |
                                 bit_of(Leg::kFetch1) | bit_of(Leg::kFetch2) | bit_of(Leg::kBitmap);
   EXPECT_EQ(host->legs(), kAllLegs & ~kReading);
+}
+
+TEST_F(RdmaHosts, RefuseALaneForWhichTheCompletionQueueHasNoSpace) {
+  const auto host = std::move(*RdmaHost::create(
+      reactor_,
+      std::make_unique<Limited>(*open_loop_fabric(),
+                                [](FabricLimits& limits) { limits.completion_entries_max = 600; }),
+      {.arena = {.bytes = {1 << 20, 1 << 20, 1 << 20}},
+       .poller = {.completions = 64},
+       .spin = {}}));
+  struct Nobody final : LaneEvents {
+    void on_frame(const FrameHeader&, Bytes) override {}
+    void on_down(const std::string&) override {}
+  } nobody;
+  const auto domain = *host->domain_for_link();
+  const RdmaLaneOptions options{.out = {.slots = 4, .slot_bytes = 64},
+                                .in = {.slots = 4, .slot_bytes = 64}};
+  std::vector<std::unique_ptr<RdmaLane>> lanes;
+  const auto add_lane = [&] {
+    return RdmaLane::create(domain->poller(LaneClass::kLatency), options, nobody);
+  };
+  auto lane = add_lane();
+  for (; lane; lane = add_lane()) lanes.push_back(std::move(*lane));
+  EXPECT_EQ(lanes.size(), 3u) << "128 sends of each lane, and two or three blocks of 63 receives";
+  EXPECT_TRUE(lane.error().message.starts_with(
+      "RDMA lanes: a completion queue of the device has at most 600 entries, and"))
+      << lane.error().message;
+  lanes.pop_back();
+  EXPECT_TRUE(add_lane()) << "an ended lane leaves its entries";
 }
 
 class TwoDomains : public RdmaHosts {
