@@ -35,7 +35,7 @@ struct Memory {
     for (const Piece& piece : pieces) std::ranges::fill(piece.bytes, std::byte(text));
   }
   bool holds_only(char text) const {
-    return std::ranges::all_of(pieces, [text](const Piece& place) {
+    return std::ranges::all_of(pieces, [text](const Piece& piece) {
       return std::ranges::all_of(piece.bytes,
                                  [text](std::byte byte) { return byte == std::byte(text); });
     });
