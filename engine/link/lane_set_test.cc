@@ -172,6 +172,21 @@ TEST_F(LaneSets, TheEndOfTheLinkIsTheEndOfAll) {
   EXPECT_EQ(control_.sent.size(), 2u) << "nothing is said on a link that is down";
 }
 
+TEST_F(LaneSets, RefusesALaneForWhichNoDomainIsLeft) {
+  std::vector<std::shared_ptr<RdmaDomain>> other_links;
+  while (auto domain = host_->domain_for_link()) other_links.push_back(std::move(*domain));
+  make(Session::Role::kAcceptor);
+  say(FrameKind::kLaneOpen, 1, open_bytes(host_->reach()));
+  EXPECT_EQ(last_kind(), FrameKind::kLaneClose);
+  EXPECT_EQ(last_words(),
+            "RDMA: 128 links of this worker already have memory for lanes, the maximum");
+  set_->flush();
+  other_links.pop_back();
+  reactor_.end_iteration();
+  say(FrameKind::kLaneOpen, 2, open_bytes(host_->reach()));
+  EXPECT_EQ(last_kind(), FrameKind::kLaneAccept) << "another link has ended";
+}
+
 // An initiator and an acceptor in one process. They have no TCP connection, so the test itself
 // delivers the frames that would use it. Frames on a lane go over the loop fabric.
 class TwoLaneSets : public testing::Test {
