@@ -84,7 +84,11 @@ Poller* CompletionRouter::poller_of(uint64_t receive_id) const {
 void CompletionRouter::dispatch(const Completion& done) {
   RdmaLane* lane = find(done.queue_pair);
   if ((done.id & kReceiveBit) != 0) {
-    if (Poller* poller = poller_of(done.id)) poller->on_receive(lane, done);
+    Poller* poller = poller_of(done.id);
+    // A lane of another poller has the number of the queue pair that consumed the receive: the
+    // device has reused the number. The receive is not for this lane.
+    if (lane != nullptr && &lane->poller() != poller) lane = nullptr;
+    if (poller != nullptr) poller->on_receive(lane, done);
   } else if (lane != nullptr) {
     lane->on_send_completion(done);
     lane->poller().touch(lane);

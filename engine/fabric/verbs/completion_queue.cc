@@ -3,12 +3,15 @@
 // device.
 #include <algorithm>
 #include <array>
+#include <atomic>
 
 #include "base/system_error.h"
 #include "engine/fabric/verbs/objects.h"
 
 namespace hat::engine::verbs {
 namespace {
+
+std::atomic<uint64_t> receive_queues = 0;  // the number of receive queues created so far
 
 bool is_receive(Opcode opcode) {
   return opcode == Opcode::kReceive || opcode == Opcode::kReceiveWriteImm;
@@ -30,6 +33,10 @@ void VerbsCompletionQueue::detach(VerbsQueuePair& pair) {
   std::erase_if(kept_, [&](const Completion& done) {
     return done.queue_pair == pair.number() && !is_receive(done.opcode);
   });
+  // The device can give the number to another queue pair before poll() returns these completions.
+  for (Completion& done : kept_) {
+    if (done.queue_pair == pair.number()) done.queue_pair = 0;
+  }
   pairs_.erase(pair.number());
 }
 
@@ -78,7 +85,7 @@ Result<void> VerbsCompletionQueue::resize(uint32_t entries) {
 }
 
 VerbsReceiveQueue::VerbsReceiveQueue(ibv_srq* queue, uint32_t entries)
-    : queue_(queue), ids_(entries) {
+    : queue_(queue), number_((++receive_queues & 0x7fffffff) << 32), ids_(entries) {
   for (uint32_t entry = entries; entry != 0; --entry) free_.push_back(entry - 1);
 }
 
@@ -107,7 +114,7 @@ size_t VerbsReceiveQueue::post_some(std::span<const ReceiveRequest> requests) {
     }
     const uint32_t entry = free_[free_.size() - 1 - count];
     ids_[entry] = request.id;
-    chain[count] = {.wr_id = entry,
+    chain[count] = {.wr_id = entry | number_,
                     .next = nullptr,
                     .sg_list = segments[count].data(),
                     .num_sge = static_cast<int>(request.segments.size())};
@@ -122,8 +129,10 @@ size_t VerbsReceiveQueue::post_some(std::span<const ReceiveRequest> requests) {
   return count;
 }
 
-uint64_t VerbsReceiveQueue::take(uint64_t entry) {
-  free_.push_back(static_cast<uint32_t>(entry));
+std::optional<uint64_t> VerbsReceiveQueue::take(uint64_t wr_id) {
+  const auto entry = static_cast<uint32_t>(wr_id);
+  if ((wr_id - entry) != number_ || entry >= ids_.size()) return std::nullopt;
+  free_.push_back(entry);
   return ids_[entry];
 }
 

@@ -10,9 +10,14 @@
 //   request   kSendBit, the life of the queue pair, and the request's index in the queue pair's
 //             ring. The life is a number that no other queue pair of this process has, whereas the
 //             device reuses the numbers of queue pairs
-//   receive   the index of the receive among the receive queue's entries
+//   receive   the number of the receive queue, which no other receive queue of this process has,
+//             and the index of the receive among the queue's entries
+//
+// So a completion that arrives after the end of its queue pair is never taken for a completion of
+// another queue pair to which the device has given the same number.
 #pragma once
 
+#include <optional>
 #include <unordered_map>
 #include <vector>
 
@@ -47,7 +52,8 @@ class VerbsCompletionQueue final : public CompletionQueue {
   ibv_cq* get() const { return queue_.get(); }
   void attach(VerbsQueuePair& pair);
   // Forgets a queue pair that is about to be destroyed. Keeps the completions of its receives for
-  // poll(), because the caller owns the memory of those receives.
+  // poll(), because the caller owns the memory of those receives. Their queue_pair is then 0, which
+  // is never the number of an RC queue pair.
   void detach(VerbsQueuePair& pair);
 
  private:
@@ -65,13 +71,15 @@ class VerbsReceiveQueue final : public ReceiveQueue {
   size_t post(std::span<const ReceiveRequest> requests) override;
 
   ibv_srq* get() const { return queue_.get(); }
-  // Frees an entry of the queue, and returns the id of the receive that was posted in the entry.
-  uint64_t take(uint64_t entry);
+  // Frees the entry that `wr_id` names, and returns the id of the receive that was posted in the
+  // entry. Returns nullopt, and changes nothing, if the entry is of another receive queue.
+  std::optional<uint64_t> take(uint64_t wr_id);
 
  private:
   size_t post_some(std::span<const ReceiveRequest> requests);
 
   const Owned<ibv_srq, ibv_destroy_srq> queue_;
+  const uint64_t number_;      // a unique number in bits 32 to 62, for the wr_id of receives
   std::vector<uint64_t> ids_;  // by entry
   std::vector<uint32_t> free_;
 };

@@ -310,10 +310,12 @@ size_t VerbsQueuePair::post_some(std::span<const WorkRequest> chain) {
 
 bool VerbsQueuePair::translate(const ibv_wc& from, Completion& into) {
   const Status status = from_verbs(from.status);
-  if (status != Status::kSuccess) state_ = QueuePairState::kError;
   into = {.status = status, .bytes = from.byte_len, .queue_pair = number()};
   if ((from.wr_id & kSendBit) == 0) {
-    into.id = srq_.take(from.wr_id);
+    const auto id = srq_.take(from.wr_id);
+    if (!id) return false;
+    if (status != Status::kSuccess) state_ = QueuePairState::kError;
+    into.id = *id;
     into.opcode =
         from.opcode == IBV_WC_RECV_RDMA_WITH_IMM ? Opcode::kReceiveWriteImm : Opcode::kReceive;
     into.has_imm = (from.wc_flags & IBV_WC_WITH_IMM) != 0;
@@ -323,6 +325,7 @@ bool VerbsQueuePair::translate(const ibv_wc& from, Completion& into) {
   const uint64_t index = from.wr_id & 0xffffffff;
   const bool ours = (from.wr_id & ~uint64_t{0xffffffff}) == (life_ | kSendBit);
   if (!ours || index >= requests_.size() || head_ == tail_) return false;
+  if (status != Status::kSuccess) state_ = QueuePairState::kError;
   // Frees the entries up to the completed request: the unsignaled requests before it are done too.
   while (head_ % requests_.size() != index) ++head_;
   const Request& request = requests_[index];
