@@ -107,11 +107,20 @@ void LaneSet::go_down(Member& member, const std::string& reason, bool report) {
   members_.erase(found);
 }
 
-Result<void> LaneSet::make(Member& member, const LaneShape& out, const LaneShape& in) {
-  if (!domain_) {
-    HAT_TRY(domain_, host_.domain_for_link());
-    owner_ = domain_->arena().new_owner();
+Result<void> LaneSet::make_domain() {
+  HAT_TRY_VOID(events_.on_domain_wanted(*this));
+  auto domain = host_.domain_for_link();
+  if (!domain) {
+    events_.on_domain_gone(*this);
+    return std::unexpected(std::move(domain.error()));
   }
+  domain_ = std::move(*domain);
+  owner_ = domain_->arena().new_owner();
+  return {};
+}
+
+Result<void> LaneSet::make(Member& member, const LaneShape& out, const LaneShape& in) {
+  if (!domain_) HAT_TRY_VOID(make_domain());
   RdmaLaneOptions options = options_.lane;
   options.owner = owner_;
   options.out = out;

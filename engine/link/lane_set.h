@@ -58,8 +58,12 @@ class LaneSetEvents {
   // Reports that the RDMA hardware no longer reads or writes the application memory that the lane
   // had borrowed. Called after on_lane_down(): in a later flush() or in the destructor of the set.
   virtual void on_lane_gone(LaneSet&, [[maybe_unused]] uint32_t lane) {}
-  // Reports that the set has no lane any more, and releases its domain. The owner must release the
-  // memory that it has registered with LaneSet::fabric().
+  // Asks whether the set, which has no domain, may have one for a new lane. If this function
+  // returns an error, the lane is refused; otherwise on_domain_gone() follows.
+  virtual Result<void> on_domain_wanted(LaneSet&) { return {}; }
+  // Reports that the set has no lane any more, and releases its domain, or that it got no domain
+  // although on_domain_wanted() permitted one. The owner must release the memory that it has
+  // registered with LaneSet::fabric(). Not called if the set is destroyed before its lanes ended.
   virtual void on_domain_gone(LaneSet&) {}
   // Reports the end of a lane. Called once for each lane that this side has opened and once for
   // each other lane that was up.
@@ -137,6 +141,7 @@ class LaneSet final : public LaneFrames {
   Result<void> accept(Member& member, Bytes payload);
   void take_accept(Member& member, Bytes payload);
   Result<void> make(Member& member, const LaneShape& out, const LaneShape& in);
+  Result<void> make_domain();
   void take_ready(Member& member, Bytes payload);
   void take_up(Member& member, Bytes payload);
   void take_nonce(Member& member, const FrameHeader& header, Bytes payload);

@@ -90,6 +90,12 @@ class LaneSets : public testing::Test, public LaneSetEvents {
     if (refuses_) return fail(ErrorCode::kExhausted, "no plan answers so");
     return LaneShape{.slots = 4, .slot_bytes = 64};
   }
+  Result<void> on_domain_wanted(LaneSet&) override {
+    if (has_no_domain_left_) return fail(ErrorCode::kExhausted, "you have enough of them");
+    ++domains_;
+    return {};
+  }
+  void on_domain_gone(LaneSet&) override { --domains_; }
   void on_lane_up(LaneSet&, uint32_t lane) override { up_.push_back(lane); }
   void on_lane_message(LaneSet&, uint32_t, const FrameHeader&, Bytes) override {}
   void on_lane_down(LaneSet&, uint32_t, bool, const std::string& why) override {
@@ -101,6 +107,8 @@ class LaneSets : public testing::Test, public LaneSetEvents {
   std::unique_ptr<RdmaHost> host_;
   std::unique_ptr<LaneSet> set_;
   bool refuses_ = false;
+  bool has_no_domain_left_ = false;
+  int domains_ = 0;  // permitted, and not gone
   std::vector<uint32_t> up_;
   std::vector<std::string> down_;
 };
@@ -180,11 +188,31 @@ TEST_F(LaneSets, RefusesALaneForWhichNoDomainIsLeft) {
   EXPECT_EQ(last_kind(), FrameKind::kLaneClose);
   EXPECT_EQ(last_words(),
             "RDMA: 128 links of this worker already have memory for lanes, the maximum");
+  EXPECT_EQ(domains_, 0) << "the owner learns that the set did not get the domain";
   set_->flush();
   other_links.pop_back();
   reactor_.end_iteration();
   say(FrameKind::kLaneOpen, 2, open_bytes(host_->reach()));
   EXPECT_EQ(last_kind(), FrameKind::kLaneAccept) << "another link has ended";
+  EXPECT_EQ(domains_, 1);
+}
+
+TEST_F(LaneSets, AskTheirOwnerBeforeTheyHaveADomain) {
+  make(Session::Role::kAcceptor);
+  has_no_domain_left_ = true;
+  say(FrameKind::kLaneOpen, 1, open_bytes(host_->reach()));
+  EXPECT_EQ(last_words(), "you have enough of them");
+  EXPECT_TRUE(host_->domains().empty());
+  set_->flush();
+  has_no_domain_left_ = false;
+  say(FrameKind::kLaneOpen, 2, open_bytes(host_->reach()));
+  EXPECT_EQ(last_kind(), FrameKind::kLaneAccept);
+  say(FrameKind::kLaneOpen, 3, open_bytes(host_->reach()));
+  EXPECT_EQ(last_kind(), FrameKind::kLaneAccept);
+  EXPECT_EQ(domains_, 1) << "all lanes of the set share one";
+  set_->end("the link has ended");
+  set_->flush();
+  EXPECT_EQ(domains_, 0);
 }
 
 // An initiator and an acceptor in one process. They have no TCP connection, so the test itself

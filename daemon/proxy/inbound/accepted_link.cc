@@ -4,6 +4,7 @@
 #include <glog/logging.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "daemon/proxy/worker.h"
 
@@ -29,6 +30,7 @@ AcceptedLink::~AcceptedLink() {
   // another stream, which then sends frames.
   streams_.clear();
   if (share_) worker_.peer_shares().add(&PeerShare::links, *share_, -1);
+  uncount_domain();
 }
 
 // --- The session ---
@@ -233,6 +235,30 @@ Result<engine::LaneShape> AcceptedLink::on_lane_wanted(const engine::LaneWish& w
     }
   }
   return wish.back;  // takes the peer's shape, because both nodes should have the same manifest
+}
+
+Result<void> AcceptedLink::on_domain_wanted(engine::LaneSet&) {
+  constexpr uint64_t kMax = engine::RdmaHost::kDomainsMax;
+  PeerShares& shares = worker_.peer_shares();
+  if (!shares.has_space(&PeerShare::domains, *share_, kMax)) {
+    return fail(ErrorCode::kExhausted,
+                "node " + worker_.node().node + ": the worker has RDMA memory for " +
+                    std::to_string(kMax) + " links, and for at most " +
+                    std::to_string(kMax / PeerShare::kPart) + " of one peer; this is reached");
+  }
+  shares.add(&PeerShare::domains, *share_, 1);
+  has_domain_ = true;
+  return {};
+}
+
+void AcceptedLink::on_domain_gone(engine::LaneSet&) {
+  borrowed_ranges_.domain_gone();
+  uncount_domain();
+}
+
+void AcceptedLink::uncount_domain() {
+  if (!std::exchange(has_domain_, false)) return;
+  worker_.peer_shares().add(&PeerShare::domains, *share_, -1);
 }
 
 void AcceptedLink::on_lane_message(engine::LaneSet&, uint32_t lane, const FrameHeader& header,

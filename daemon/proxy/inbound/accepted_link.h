@@ -112,9 +112,11 @@ class AcceptedLink final : private engine::SessionEvents,
     borrowed_ranges_.returned(lane, frame);
   }
   void on_lane_gone(engine::LaneSet&, uint32_t lane) override { borrowed_ranges_.lane_gone(lane); }
-  void on_domain_gone(engine::LaneSet&) override { borrowed_ranges_.domain_gone(); }
+  Result<void> on_domain_wanted(engine::LaneSet&) override;
+  void on_domain_gone(engine::LaneSet&) override;
   void on_lane_down(engine::LaneSet& lanes, uint32_t lane, bool was_up,
                     const std::string& reason) override;
+  void uncount_domain();  // if `share_` counts the link's domain
 
   Worker& worker_;
   std::unique_ptr<engine::Session> session_;
@@ -123,6 +125,7 @@ class AcceptedLink final : private engine::SessionEvents,
   std::shared_ptr<PeerShare> share_;
   Departure departure_ = Departure::kNone;
   bool agreed_to_go_away_ = false;            // the peer opens no more streams on this link
+  bool has_domain_ = false;                   // share_ counts the domain of the RDMA lanes
   std::deque<uint32_t> lost_;                 // numbers of the last streams that lost their lane
   std::unique_ptr<engine::LaneSet> lanes_;    // destroyed before its session
   engine::CostAnswerer* answerer_ = nullptr;  // the node's; may be null

@@ -20,6 +20,7 @@ using namespace std::chrono_literals;
 using engine::FrameHeader;
 using engine::FrameKind;
 using testing::ElementsAre;
+using testing::HasSubstr;
 
 std::vector<FrameKind> frame_kinds(std::string_view frames) {
   std::vector<FrameKind> kinds;
@@ -245,7 +246,9 @@ class LanesOfAStream : public testing::Test,
                        engine::Bytes) override {
     on_lane_.push_back(header.kind);
   }
-  void on_lane_down(engine::LaneSet&, uint32_t, bool, const std::string&) override {}
+  void on_lane_down(engine::LaneSet&, uint32_t, bool, const std::string& reason) override {
+    why_down_ = reason;
+  }
 
   static constexpr engine::LaneShape kShape{
       .leg = engine::Leg::kWriteImm, .slots = 16, .slot_bytes = 1024};
@@ -263,6 +266,7 @@ class LanesOfAStream : public testing::Test,
   std::unique_ptr<engine::LaneSet> lanes_;
   uint32_t lane_ = 0;
   bool lane_is_up_ = false;
+  std::string why_down_;
   std::vector<FrameKind> on_link_;
   std::vector<FrameKind> on_lane_;
 };
@@ -282,6 +286,28 @@ TEST_F(LanesOfAStream, CarryTheAnswersOfTheirOwnCalls) {
   reply(to_server);
   turns();
   EXPECT_THAT(on_link_, ElementsAre(FrameKind::kReply));
+}
+
+// Further links of the peer, which this test does not make, stand for links with lanes.
+TEST_F(LanesOfAStream, OfOnePeerHaveAQuarterOfTheDomains) {
+  PeerShares& shares = worker_->peer_shares();
+  const auto share = shares.of("host-a");
+  EXPECT_EQ(share->domains, 1u);
+  lanes_->close(lane_, "the test closes it");
+  turns();
+  EXPECT_EQ(share->domains, 0u);
+  constexpr int64_t kQuarter = engine::RdmaHost::kDomainsMax / 4;
+  shares.add(&PeerShare::domains, *share, kQuarter);
+  lanes_->open({.out = kShape, .back = kShape});
+  until([&] { return why_down_.contains("has RDMA memory for 128 links"); });
+  EXPECT_THAT(why_down_, HasSubstr("node host-b: the worker has RDMA memory for 128 links, and for "
+                                   "at most 32 of one peer; this is reached"));
+  shares.add(&PeerShare::domains, *share, -1);
+  lane_is_up_ = false;
+  lanes_->open({.out = kShape, .back = kShape});
+  until([&] { return lane_is_up_; });
+  EXPECT_EQ(share->domains, static_cast<uint64_t>(kQuarter));
+  shares.add(&PeerShare::domains, *share, 1 - kQuarter);
 }
 
 // The stream has moved from its RDMA lane to the TCP lane, so it survives the loss of the RDMA

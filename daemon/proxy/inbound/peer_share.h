@@ -26,18 +26,19 @@ struct PeerShare {
   uint64_t links = 0;           // limited by limits.max_links
   uint64_t streams = 0;         // limited by limits.max_peer_connections
   uint64_t buffered_bytes = 0;  // limited by limits.max_buffered
+  uint64_t domains = 0;         // limited by engine::RdmaHost::kDomainsMax
 
-  // Asserts that no link, stream or byte of the peer is still counted.
+  // Asserts that no link, stream, byte or domain of the peer is still counted.
   ~PeerShare() {
-    DCHECK(links == 0 && streams == 0 && buffered_bytes == 0)
+    DCHECK(links == 0 && streams == 0 && buffered_bytes == 0 && domains == 0)
         << "still counted: " << links << " links, " << streams << " streams, " << buffered_bytes
-        << " bytes";
+        << " bytes, " << domains << " domains";
   }
 };
 
 class PeerShares {
  public:
-  using What = uint64_t PeerShare::*;  // PeerShare's member links, streams or buffered_bytes
+  using What = uint64_t PeerShare::*;  // PeerShare's member links, streams, …
 
   // Returns the share of the peer with this identity (certificate names, or else the node name).
   // Returns the same object while any shared_ptr to the share exists.
