@@ -27,6 +27,7 @@ LaneSetOptions quick_lane_options() {
   options.probe_interval = 100ms;
   options.probe_timeout = 1s;
   options.open_timeout = 5s;
+  options.domain_linger = 100ms;
   return options;
 }
 
@@ -206,7 +207,7 @@ static size_t of_all_sizes(uint64_t call) { return call % 7 == 0 ? 50'000 : call
 TEST_P(RdmaLink, LanesAreMadeWhenWantedAndGivenBackWhenIdle) {
   start();
   for (int round = 0; round < 2; ++round) {
-    EXPECT_TRUE(client_->host->domains().empty()) << "a link without a lane has no memory";
+    EXPECT_TRUE(client_->host->domains().empty()) << "a link without lanes has no memory";
     const uint32_t lane = open_lane();
     ASSERT_EQ(client_->lane_up, lane);
     EXPECT_EQ(client_->host->domains().size(), 1u);

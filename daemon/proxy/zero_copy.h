@@ -8,9 +8,10 @@
 // A BorrowedRanges object belongs to one link. It holds the registrations in the link's domain, and
 // lists the ranges that the link's lanes have borrowed and still use.
 //
-// A registration ends when the byte stream ends or when the link's domain ends, which is when the
-// link's last lane ends. It lasts longer while a lane has borrowed any range of the memory; the
-// memory then also stays mapped. The two objects can be destroyed in any order.
+// A registration ends when the byte stream ends or when the link's domain ends, which is some
+// seconds after the end of the link's last lane. It lasts longer while a lane has borrowed any
+// range of the memory; the memory then also stays mapped. The two objects can be destroyed in any
+// order.
 //
 // The fabric registers the memory for this daemon's own RDMA device only, so peers cannot access
 // the memory. The application can change the bytes at any time; a lane copies the bytes if such a
@@ -57,7 +58,7 @@ class BorrowedRanges {
       ByteStream& stream, const std::shared_ptr<engine::Fabric>& fabric);
   // Ends the registration, because the byte stream has ended.
   void forget(const BorrowedMemory& memory);
-  // Ends all registrations, because the link has no lane any more.
+  // Ends all registrations, because the link has no domain any more.
   void domain_gone();
   // Records that the lane borrows a range of `memory` for the frame with this number. `borrowed` is
   // the number that ByteStream::borrow() returned for the range.

@@ -35,7 +35,10 @@ LaneSet::LaneSet(Reactor& reactor, RdmaHost& host, Session::Role role, Lane& con
   timer_->set(reactor.now() + options_.probe_interval / 4);
 }
 
-LaneSet::~LaneSet() { end_deferred(); }
+LaneSet::~LaneSet() {
+  end_deferred();
+  if (domain_ && members_.empty()) release_domain();
+}
 
 // Deletes the lanes (objects of class Member) whose deletion was deferred. Must not be called from
 // a callback of such a lane, because the callback would return to a deleted object.
@@ -44,7 +47,19 @@ void LaneSet::end_deferred() {
     if (member->lane) domain_->poller(member->wish.lanes).retire(std::move(member->lane));
     if (member->reported) events_.on_lane_gone(*this, member->number);
   }
-  if (!domain_ || !members_.empty() || !deferred_.empty()) return;
+}
+
+// Releases the domain if the link is down, or if the domain has had no lane for domain_linger.
+// Keeps the domain while a peer can still access the memory of an ended lane, so that new lanes of
+// the link use this domain, and the link never has several.
+void LaneSet::release_unused_domain() {
+  if (!domain_ || !members_.empty() || !deferred_.empty() || !domain_->empty()) return;
+  const TimePoint now = reactor_.now();
+  if (!unused_since_) unused_since_ = now;
+  if (ended_ || now - *unused_since_ >= options_.domain_linger) release_domain();
+}
+
+void LaneSet::release_domain() {
   events_.on_domain_gone(*this);
   domain_.reset();
 }
@@ -60,6 +75,7 @@ RdmaLane* LaneSet::lane(uint32_t number) {
 
 void LaneSet::flush() {
   end_deferred();
+  release_unused_domain();
   for (auto next = members_.begin(); next != members_.end();) {
     // The iterator is advanced first, because flush() can remove the member from members_.
     Member& member = *next++->second;
@@ -121,6 +137,7 @@ Result<void> LaneSet::make_domain() {
 
 Result<void> LaneSet::make(Member& member, const LaneShape& out, const LaneShape& in) {
   if (!domain_) HAT_TRY_VOID(make_domain());
+  unused_since_.reset();
   RdmaLaneOptions options = options_.lane;
   options.owner = owner_;
   options.out = out;

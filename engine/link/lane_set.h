@@ -17,16 +17,18 @@
 //                                      peer sends nothing on TCP for keepalive_timeout)
 //
 // Bounds   An acceptor accepts at most lanes_max lanes. Lanes use the registered memory of the
-//          link's domain, which the link has from its first lane to the end of its last lane. The
-//          acceptor refuses a lane, with a reason, if there is no memory for the domain, or if the
-//          domain's memory has no space for the lane. Each side closes a lane that is not up within
-//          open_timeout.
+//          link's domain, which the link has from its first lane until domain_linger after the end
+//          of its last lane, so that a peer that opens and closes lanes does not make a domain each
+//          time. The acceptor refuses a lane, with a reason, if there is no memory for the domain,
+//          or if the domain's memory has no space for the lane. Each side closes a lane that is not
+//          up within open_timeout.
 // Thread   Only the reactor's thread uses this class.
 // Errors   A failed lane is reported by on_lane_down(), never by a return value.
 #pragma once
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -61,7 +63,7 @@ class LaneSetEvents {
   // Asks whether the set, which has no domain, may have one for a new lane. If this function
   // returns an error, the lane is refused; otherwise on_domain_gone() follows.
   virtual Result<void> on_domain_wanted(LaneSet&) { return {}; }
-  // Reports that the set has no lane any more, and releases its domain, or that it got no domain
+  // Reports that the set, which has no lane, releases its domain, or that it got no domain
   // although on_domain_wanted() permitted one. The owner must release the memory that it has
   // registered with LaneSet::fabric(). Not called if the set is destroyed before its lanes ended.
   virtual void on_domain_gone(LaneSet&) {}
@@ -78,6 +80,7 @@ struct LaneSetOptions {
   Duration idle_timeout = std::chrono::seconds(30);
   Duration probe_interval = std::chrono::seconds(1);
   Duration probe_timeout = std::chrono::seconds(2);
+  Duration domain_linger = std::chrono::seconds(5);
   bool nonces = true;  // the peer supports nonces (knows_nonces() in engine/link/hello.h)
 };
 
@@ -142,6 +145,8 @@ class LaneSet final : public LaneFrames {
   void take_accept(Member& member, Bytes payload);
   Result<void> make(Member& member, const LaneShape& out, const LaneShape& in);
   Result<void> make_domain();
+  void release_unused_domain();
+  void release_domain();
   void take_ready(Member& member, Bytes payload);
   void take_up(Member& member, Bytes payload);
   void take_nonce(Member& member, const FrameHeader& header, Bytes payload);
@@ -157,7 +162,8 @@ class LaneSet final : public LaneFrames {
 
   Reactor& reactor_;
   RdmaHost& host_;
-  std::shared_ptr<RdmaDomain> domain_;  // null while the set has no lane
+  std::shared_ptr<RdmaDomain> domain_;     // not null while the set has a lane
+  std::optional<TimePoint> unused_since_;  // since when `domain_` has had no lane
   const Session::Role role_;
   Lane& control_;
   const LaneSetOptions options_;

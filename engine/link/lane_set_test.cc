@@ -9,6 +9,7 @@
 #include <chrono>
 #include <functional>
 
+#include "engine/fabric/loop/fake_peer.h"
 #include "engine/fabric/loop/loop_fabric.h"
 #include "tests/fake_reactor.h"
 
@@ -212,6 +213,65 @@ TEST_F(LaneSets, AskTheirOwnerBeforeTheyHaveADomain) {
   EXPECT_EQ(domains_, 1) << "all lanes of the set share one";
   set_->end("the link has ended");
   set_->flush();
+  EXPECT_EQ(domains_, 0);
+}
+
+TEST_F(LaneSets, KeepTheirDomainForAWhileWithoutALane) {
+  make(Session::Role::kAcceptor);
+  const auto turn = [&] {
+    set_->flush();
+    reactor_.end_iteration();
+  };
+  std::weak_ptr<RdmaDomain> first;
+  for (uint32_t lane = 1; lane <= 10; ++lane) {
+    say(FrameKind::kLaneOpen, lane, open_bytes(host_->reach()));
+    ASSERT_EQ(last_kind(), FrameKind::kLaneAccept);
+    if (lane == 1) first = host_->domains().front();
+    EXPECT_EQ(host_->domains().front(), first.lock()) << lane;
+    say(FrameKind::kLaneClose, lane);
+    turn();
+    reactor_.advance(4s);
+    turn();
+  }
+  EXPECT_EQ(domains_, 1);
+  reactor_.advance(1s);
+  turn();
+  EXPECT_TRUE(first.expired());
+  EXPECT_EQ(domains_, 0);
+}
+
+// On the loop fabric, the peer's process can be stopped while it accesses the memory of an ended
+// lane. This memory then cannot be given to anybody else, and must not multiply.
+TEST_F(LaneSets, KeepTheirDomainWhileThePeerCanAccessIt) {
+  make(Session::Role::kAcceptor);
+  say(FrameKind::kLaneOpen, 1, open_bytes(host_->reach()));
+  const auto accepted = decode_lane_accept(std::as_bytes(std::span(last_words())));
+  ASSERT_TRUE(accepted);
+  const RemoteBuffer enough{.address = 4096, .bytes = 1 << 20, .rkey = 1};
+  say(FrameKind::kLaneReady, 1,
+      encode(LaneOffer{
+          .queue_pair = loop::FakePeer::own_address(), .slots = enough, .window = enough}));
+  ASSERT_EQ(last_kind(), FrameKind::kLaneUp);
+  loop::FakePeer peer(accepted->offer.queue_pair);
+  host_->take_fabric_events();
+  peer.to().touching.store(1);
+  say(FrameKind::kLaneClose, 1);
+  const auto pass_time = [&] {
+    set_->flush();
+    reactor_.advance(10s);
+    set_->flush();
+    reactor_.end_iteration();
+  };
+  pass_time();
+  EXPECT_EQ(host_->domains().size(), 1u);
+  say(FrameKind::kLaneOpen, 2, open_bytes(host_->reach()));
+  EXPECT_EQ(last_kind(), FrameKind::kLaneAccept);
+  EXPECT_EQ(host_->domains().size(), 1u) << "the new lane uses the same domain";
+  say(FrameKind::kLaneClose, 2);
+  peer.to().touching.store(0);
+  host_->take_fabric_events();
+  pass_time();
+  EXPECT_TRUE(host_->domains().empty());
   EXPECT_EQ(domains_, 0);
 }
 

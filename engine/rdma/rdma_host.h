@@ -2,10 +2,11 @@
 // engine/rdma/rdma_host.h: one worker's access to RDMA: the fabric, a domain (protection domain,
 // registered memory and receives) for each link that has lanes, and the completion queues.
 //
-// A link gets its domain with its first lane, and the domain ends with the link's last lane. So a
-// peer can access no memory that lanes of other peers use or have used, and a peer without a lane
-// has no memory. Domains of an RDMA device share two completion queues, one for each class of
-// lanes. On the loop fabric, each domain has its own.
+// A link gets its domain with its first lane, and keeps it until some seconds after the end of its
+// last lane (LaneSetOptions::domain_linger). So a peer can access no memory that lanes of other
+// peers use or have used, and a peer that uses no lanes has no memory. Domains of an RDMA device
+// share two completion queues, one for each class of lanes. On the loop fabric, each domain has its
+// own.
 //
 // All completion queues are polled at the end of each event-loop iteration. After a poll has found
 // something, the worker polls for the time RdmaDomainOptions::spin of the class before it sleeps.
@@ -43,7 +44,7 @@ class RdmaHost final : private IterationEvents {
   // Returns the legs that the fabric can perform, as a mask of bit_of(leg).
   uint32_t legs() const { return legs_; }
 
-  // Creates a domain for a link. The link releases the domain when its last lane has ended; the
+  // Creates a domain for a link. The link releases the domain some time after its last lane; the
   // host then destroys the domain, once no peer can access its memory.
   Result<std::shared_ptr<RdmaDomain>> domain_for_link();
   const std::list<std::shared_ptr<RdmaDomain>>& domains() const { return domains_; }

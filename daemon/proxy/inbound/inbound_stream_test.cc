@@ -295,6 +295,8 @@ TEST_F(LanesOfAStream, OfOnePeerHaveAQuarterOfTheDomains) {
   EXPECT_EQ(share->domains, 1u);
   lanes_->close(lane_, "the test closes it");
   turns();
+  reactor_.advance(6s);
+  turns();
   EXPECT_EQ(share->domains, 0u);
   constexpr int64_t kQuarter = engine::RdmaHost::kDomainsMax / 4;
   shares.add(&PeerShare::domains, *share, kQuarter);
