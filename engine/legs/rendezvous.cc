@@ -36,7 +36,10 @@ bool Rendezvous::find_buffers() {
     Incoming& first = announced_.front();
     auto buffer =
         lane_.poller().arena().take_target(first.frame.payload_bytes, lane_.options().owner);
-    if (!buffer) break;
+    if (!buffer) {
+      lane_.check_refusal(Purpose::kReceive, first.frame.payload_bytes);
+      break;
+    }
     found = true;
     first.buffer = std::move(*buffer);
     incoming_.push_back(std::move(first));

@@ -275,6 +275,10 @@ void LaneSet::look_after_all() {
   for (Member* member : all) {
     if (member->state != State::kDown) look_after(*member, now);
   }
+  if (domain_ && now - asked_for_memory_ >= options_.probe_interval) {
+    asked_for_memory_ = now;
+    domain_->arena().forget_refusals();
+  }
   if (!ended_) timer_->set(now + options_.probe_interval / 4);
 }
 

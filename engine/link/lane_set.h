@@ -20,8 +20,9 @@
 //          link's domain, which the link has from its first lane until domain_linger after the end
 //          of its last lane, so that a peer that opens and closes lanes does not make a domain each
 //          time. The acceptor refuses a lane, with a reason, if there is no memory for the domain,
-//          or if the domain's memory has no space for the lane. Each side closes a lane that is not
-//          up within open_timeout.
+//          or if the domain's memory has no space for the lane. If the fabric refuses more memory
+//          for large messages, the domain asks again after probe_interval. Each side closes a lane
+//          that is not up within open_timeout.
 // Thread   Only the reactor's thread uses this class.
 // Errors   A failed lane is reported by on_lane_down(), never by a return value.
 #pragma once
@@ -163,6 +164,7 @@ class LaneSet final : public LaneFrames {
   Reactor& reactor_;
   RdmaHost& host_;
   std::shared_ptr<RdmaDomain> domain_;     // not null while the set has a lane
+  TimePoint asked_for_memory_{};           // when the arena's refusals were last forgotten
   std::optional<TimePoint> unused_since_;  // since when `domain_` has had no lane
   const Session::Role role_;
   Lane& control_;

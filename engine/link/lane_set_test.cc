@@ -240,6 +240,27 @@ TEST_F(LaneSets, KeepTheirDomainForAWhileWithoutALane) {
   EXPECT_EQ(domains_, 0);
 }
 
+TEST_F(LaneSets, AskForMemoryAgainAfterARefusal) {
+  host_ = *RdmaHost::create(reactor_, *open_loop_fabric(),
+                            {.arena = {.bytes = {4 << 20, 4 << 20, 2 << 20}, .step = 512 << 10}});
+  make(Session::Role::kAcceptor);
+  say(FrameKind::kLaneOpen, 1, open_bytes(host_->reach()));
+  ASSERT_EQ(last_kind(), FrameKind::kLaneAccept);
+  RdmaDomain& domain = *host_->domains().front();
+  const SharedMemory memory = *SharedMemory::create("other", 4096);
+  std::vector<std::unique_ptr<MemoryRegion>> others;  // uses up the regions of the fabric
+  while (auto region = domain.fabric()->register_memory(memory, {}))
+    others.push_back(std::move(*region));
+  const auto fits = [&] {
+    return domain.arena().take_message(Purpose::kSend, 1 << 20).has_value();
+  };
+  EXPECT_FALSE(fits());
+  others.clear();
+  EXPECT_FALSE(fits()) << "at once";
+  reactor_.advance(2s);
+  EXPECT_TRUE(fits());
+}
+
 // On the loop fabric, the peer's process can be stopped while it accesses the memory of an ended
 // lane. This memory then cannot be given to anybody else, and must not multiply.
 TEST_F(LaneSets, KeepTheirDomainWhileThePeerCanAccessIt) {

@@ -60,17 +60,19 @@ Result<std::unique_ptr<Arena>> Arena::create(Fabric& fabric, const ArenaOptions&
     arena->shares_[i].purpose = static_cast<Purpose>(i);
     arena->shares_[i].granules_max = granules - messages;
   }
-  for (Share& share : arena->shares_) HAT_TRY_VOID(arena->grow(share, arena->next_chunk(share, 1)));
+  for (Share& share : arena->shares_) {
+    HAT_TRY_VOID(arena->grow(share, arena->next_chunk(share, 0, 1)));
+  }
   return arena;
 }
 
-// Returns the size of the share's next chunk, which must have at least `granules` granules. Returns
-// 0 if the share cannot grow by `granules`.
-size_t Arena::next_chunk(const Share& share, size_t granules) const {
-  const size_t left = share.granules_max - share.granules;
-  if (granules > left) return 0;
-  if (step_ == 0) return left;
-  return std::min(left, std::max({step_, share.granules, std::bit_ceil(granules)}));
+// Returns the size of the next chunk of the share, if its other chunks have `granules` granules. A
+// block for `fit` granules must fit into the chunk; returns 0 if the share has no space for that.
+size_t Arena::next_chunk(const Share& share, size_t granules, size_t fit) const {
+  const size_t left = share.granules_max - granules;
+  const size_t block = std::bit_ceil(fit);
+  const size_t count = step_ == 0 ? left : std::min(left, std::max({step_, granules, block}));
+  return std::bit_floor(count) >= block ? count : 0;
 }
 
 Result<void> Arena::grow(Share& share, size_t count) {
@@ -83,26 +85,49 @@ Result<void> Arena::grow(Share& share, size_t count) {
   return {};
 }
 
+// Adds a chunk into which a buffer of `bytes` bytes fits. If the share has no space for the chunk,
+// the chunks without buffers make room for it. Returns false if that is not enough, or if the
+// fabric refuses the chunk.
+bool Arena::grow_for(Share& share, size_t bytes) {
+  const auto is_free = [](const auto& chunk) {
+    return chunk->granules.free_count() == chunk->granules.count();
+  };
+  share.why_not_grown.clear();
+  size_t count = next_chunk(share, share.granules, granules_of(bytes));
+  size_t freed = 0;
+  if (count == 0) {
+    for (const auto& chunk : share.chunks) freed += is_free(chunk) ? chunk->granules.count() : 0;
+    count = next_chunk(share, share.granules - freed, granules_of(bytes));
+    if (count == 0) return false;
+    std::erase_if(share.chunks, is_free);
+    share.granules -= freed;
+  }
+  if (const auto grown = grow(share, count); !grown) {
+    share.why_not_grown = grown.error().message;
+    // Smaller messages need the memory that the share had. If the fabric refuses even that, the
+    // next attempt is made after forget_refusals().
+    if (freed != 0) static_cast<void>(grow(share, freed));
+    return false;
+  }
+  return true;
+}
+
 std::optional<Buffer> Arena::take(Purpose purpose, size_t bytes) {
   Share& share = shares_[static_cast<size_t>(purpose)];
   auto buffer = take(share, bytes);
-  const size_t count = buffer ? 0 : next_chunk(share, granules_of(bytes));
-  if (count == 0) return buffer;
-  auto grown = grow(share, count);
-  why_not_grown_ = grown ? "" : grown.error().message;
-  return grown ? take(share, bytes) : std::nullopt;
+  if (buffer || !grow_for(share, bytes)) return buffer;
+  return take(share, bytes);
 }
 
 std::optional<Buffer> Arena::take_message(Purpose purpose, size_t bytes) {
   Share& share = shares_[kMessages + static_cast<size_t>(purpose)];
   auto buffer = take(share, bytes);
-  // After a refusal, does not ask the device again: a message that waits calls this in every poll.
-  if (buffer || !why_not_grown_.empty()) return buffer;
-  const size_t count = next_chunk(share, granules_of(bytes));
-  if (count == 0) return std::nullopt;
-  auto grown = grow(share, count);
-  if (!grown) why_not_grown_ = grown.error().message;
-  return grown ? take(share, bytes) : std::nullopt;
+  if (buffer || !share.why_not_grown.empty() || !grow_for(share, bytes)) return buffer;
+  return take(share, bytes);
+}
+
+void Arena::forget_refusals() {
+  for (Share& share : shares_) share.why_not_grown.clear();
 }
 
 std::optional<Buffer> Arena::take_target(size_t bytes, uint32_t owner) {
@@ -160,10 +185,10 @@ size_t Arena::registered_bytes() const {
 
 size_t Arena::message_bytes_max(Purpose purpose) const {
   const Share& share = messages(purpose);
-  if (why_not_grown_.empty()) return share.granules_max * kGranuleBytes;
+  if (share.why_not_grown.empty()) return share.granules_max * kGranuleBytes;
   size_t largest = 0;
   for (const auto& chunk : share.chunks) largest = std::max(largest, chunk->granules.count());
-  return largest * kGranuleBytes;
+  return std::bit_floor(largest) * kGranuleBytes;
 }
 
 }  // namespace hat::engine

@@ -20,7 +20,12 @@
 // An arena grows: a share begins with one chunk of ArenaOptions::step bytes, and if a request does
 // not fit, it gets another chunk, as large as all chunks before or as the request, up to the size
 // of the share. So a link pins little memory if its lanes need little, and a share needs few memory
-// keys. Chunks last as long as the arena.
+// keys. If the share has no space for such a chunk, the chunks from which no buffer is taken make
+// room for it: a message as large as its share fits once all other messages are gone, however the
+// share has grown. All other chunks last as long as the arena.
+//
+// If the fabric refuses a chunk, the share for messages does not ask again before
+// forget_refusals(), because a message that waits for memory tries again in every poll.
 //
 // A chunk is divided into granules of kGranuleBytes. The buddy method hands out blocks of 1, 2, 4,
 // … granules, each aligned to its size. The unused rest of a block is given back at once.
@@ -36,8 +41,8 @@
 // Owner    A Buffer gives its memory back when it is destroyed. The arena must outlive its buffers.
 // Thread   One thread at a time; there is no lock.
 // Errors   The error of create() says which limit is too low. The take functions return nullopt if
-//          the part has no space. refusal_text() says why the device refused another chunk, if it
-//          did; then take_message() and take_target() use the chunks that there are.
+//          the part has no space. refusal_text() and message_refusal_text() say why the fabric
+//          refused another chunk, if it did; then the share uses the chunks that there are.
 #pragma once
 
 #include <algorithm>
@@ -122,13 +127,18 @@ class Arena {
   size_t free_bytes(Purpose purpose) const;
   size_t bytes(Purpose purpose) const;
   size_t registered_bytes() const;
-  // Returns the error of the last attempt to grow, as the end of a message: "; more memory was
-  // refused: …". Returns an empty text if the attempt succeeded.
-  std::string refusal_text() const {
-    return why_not_grown_.empty() ? "" : "; more memory was refused: " + why_not_grown_;
+  // Returns the error of the last attempt of the part's share for lanes to grow, as the end of a
+  // message: "; more memory was refused: …". Returns an empty text if the attempt succeeded, or if
+  // the share cannot grow.
+  std::string refusal_text(Purpose purpose) const {
+    return text_of(shares_[static_cast<size_t>(purpose)]);
   }
+  // Does what refusal_text() does, for the share that is reserved for messages.
+  std::string message_refusal_text(Purpose purpose) const { return text_of(messages(purpose)); }
+  // Makes take_message() and take_target() ask the fabric again.
+  void forget_refusals();
   // Returns the size of the largest message for which there is always space once the buffers of all
-  // other messages have been given back.
+  // other messages have been given back. After a refusal, this is what the largest chunk can hold.
   size_t message_bytes_max(Purpose purpose) const;
 
  private:
@@ -137,6 +147,7 @@ class Arena {
     size_t granules_max = 0;
     size_t granules = 0;  // of all chunks
     std::vector<std::unique_ptr<ArenaChunk>> chunks;
+    std::string why_not_grown;  // the error of the last attempt; empty: it succeeded
   };
   // Indexes of shares_. The index of a part's share for lanes is its Purpose.
   static constexpr size_t kMessages = kPurposes;  // plus kReceive or kSend
@@ -146,14 +157,17 @@ class Arena {
   }
   static std::optional<Buffer> take(ArenaChunk& chunk, size_t bytes);
   static std::optional<Buffer> take(const Share& share, size_t bytes);
-  size_t next_chunk(const Share& share, size_t granules) const;
+  static std::string text_of(const Share& share) {
+    return share.why_not_grown.empty() ? "" : "; more memory was refused: " + share.why_not_grown;
+  }
+  size_t next_chunk(const Share& share, size_t granules, size_t fit) const;
   // Adds a chunk of `count` granules to the share.
   Result<void> grow(Share& share, size_t count);
+  bool grow_for(Share& share, size_t bytes);
 
   Fabric& fabric_;
   const size_t step_;  // in granules; 0: a share has one chunk
   std::array<Share, kShares> shares_;
-  std::string why_not_grown_;
   uint32_t last_owner_ = 0;
 };
 

@@ -159,14 +159,105 @@ TEST(Arena, UsesWhatItHasIfTheFabricRefusesMore) {
   const auto all = arena->take_message(Purpose::kSend, kMiB);
   ASSERT_TRUE(all);
   EXPECT_FALSE(arena->take_message(Purpose::kSend, kMiB));
-  EXPECT_NE(arena->refusal_text().find("more memory was refused: loop fabric: cannot register"),
-            std::string::npos)
-      << arena->refusal_text();
+  const std::string why = arena->message_refusal_text(Purpose::kSend);
+  EXPECT_TRUE(why.starts_with("; more memory was refused: loop fabric: cannot register")) << why;
   EXPECT_EQ(arena->message_bytes_max(Purpose::kSend), kMiB) << "what new lanes may send";
+  EXPECT_EQ(arena->message_bytes_max(Purpose::kReceive), 8 * kMiB) << "another share";
+  EXPECT_EQ(arena->refusal_text(Purpose::kSend), "") << "the lanes' share did not need to grow";
   others.clear();
-  EXPECT_TRUE(arena->take(Purpose::kSend, kMiB) && arena->take(Purpose::kSend, 2 * kMiB));
-  EXPECT_EQ(arena->refusal_text(), "") << "a lane has asked again";
+  EXPECT_FALSE(arena->take_message(Purpose::kSend, kMiB)) << "it does not ask in every poll";
+  EXPECT_TRUE(arena->take_message(Purpose::kReceive, 2 * kMiB));
+  arena->forget_refusals();
   EXPECT_TRUE(arena->take_message(Purpose::kSend, kMiB));
+  EXPECT_EQ(arena->message_bytes_max(Purpose::kSend), 8 * kMiB);
+}
+
+TEST(Arena, AShareThatCannotGrowHasNoRefusal) {
+  auto fabric = *open_loop_fabric();
+  auto arena = *Arena::create(*fabric, {.bytes = {4 * kMiB, 4 * kMiB, 2 * kMiB}, .step = kMiB});
+  const SharedMemory memory = *SharedMemory::create("other", 4096);
+  std::vector<std::unique_ptr<MemoryRegion>> others;
+  while (auto region = fabric->register_memory(memory, {})) others.push_back(std::move(*region));
+  std::vector<Buffer> taken;
+  const auto take_all = [&] {
+    while (auto buffer = arena->take(Purpose::kControl, kMiB)) taken.push_back(std::move(*buffer));
+  };
+  take_all();
+  EXPECT_NE(arena->refusal_text(Purpose::kControl), "");
+  others.clear();
+  take_all();
+  EXPECT_EQ(taken.size(), 2u);
+  EXPECT_EQ(arena->refusal_text(Purpose::kControl), "") << "all of the share is in use";
+}
+
+TEST(Arena, AMessageOfAWholeShareFitsHoweverTheShareHasGrown) {
+  auto fabric = *open_loop_fabric();
+  auto arena = *Arena::create(*fabric, kGrowing);
+  const size_t others = arena->registered_bytes() - kMiB;
+  const auto fits = [&](size_t bytes) {
+    return arena->take_message(Purpose::kReceive, bytes).has_value();
+  };
+  std::vector<Buffer> small;
+  while (auto buffer = arena->take_message(Purpose::kReceive, kMiB))
+    small.push_back(std::move(*buffer));
+  ASSERT_EQ(small.size(), 8u);
+  EXPECT_EQ(arena->registered_bytes(), others + 8 * kMiB);
+  small.resize(1);
+  EXPECT_FALSE(fits(5 * kMiB)) << "a message is left";
+  EXPECT_TRUE(fits(4 * kMiB)) << "the chunks are still there";
+  small.clear();
+  for (const size_t bytes : {5 * kMiB, 8 * kMiB}) {
+    EXPECT_TRUE(fits(bytes)) << bytes;
+    EXPECT_EQ(arena->registered_bytes(), others + 8 * kMiB);
+  }
+  EXPECT_FALSE(fits(8 * kMiB + 1));
+  EXPECT_EQ(arena->message_refusal_text(Purpose::kReceive), "");
+}
+
+// A fabric that refuses regions of more than `bytes_max` bytes.
+class SmallRegions final : public Fabric {
+ public:
+  std::string_view name() const override { return below_->name(); }
+  std::string reach() const override { return below_->reach(); }
+  FabricLimits limits() const override { return below_->limits(); }
+  Result<std::unique_ptr<Fabric>> open_domain() override { return below_->open_domain(); }
+  Result<std::unique_ptr<MemoryRegion>> register_memory(const SharedMemory& memory,
+                                                        RemoteAccess access) override {
+    if (memory.bytes().size() > bytes_max) return fail(ErrorCode::kExhausted, "too large for it");
+    return below_->register_memory(memory, access);
+  }
+  Result<std::unique_ptr<MemoryRegion>> register_own(std::span<std::byte> memory) override {
+    return below_->register_own(memory);
+  }
+  Result<std::unique_ptr<CompletionQueue>> create_completion_queue(uint32_t entries) override {
+    return below_->create_completion_queue(entries);
+  }
+  Result<std::unique_ptr<ReceiveQueue>> create_receive_queue(uint32_t entries) override {
+    return below_->create_receive_queue(entries);
+  }
+  Result<std::unique_ptr<QueuePair>> create_queue_pair(const QueuePairOptions& options) override {
+    return below_->create_queue_pair(options);
+  }
+  int event_fd() const override { return below_->event_fd(); }
+  std::optional<FabricEvent> next_event() override { return below_->next_event(); }
+
+  size_t bytes_max = 7 * kMiB;
+
+ private:
+  const std::unique_ptr<Fabric> below_ = *open_loop_fabric();
+};
+
+TEST(Arena, KeepsMemoryForSmallerMessagesIfTheFabricRefusesALargeChunk) {
+  SmallRegions fabric;
+  auto arena = *Arena::create(fabric, kGrowing);
+  EXPECT_TRUE(arena->take_message(Purpose::kSend, 3 * kMiB));
+  const size_t registered = arena->registered_bytes();
+  EXPECT_FALSE(arena->take_message(Purpose::kSend, 5 * kMiB));
+  EXPECT_EQ(arena->message_refusal_text(Purpose::kSend),
+            "; more memory was refused: too large for it");
+  EXPECT_EQ(arena->registered_bytes(), registered);
+  EXPECT_EQ(arena->message_bytes_max(Purpose::kSend), 4 * kMiB);
+  EXPECT_TRUE(arena->take_message(Purpose::kSend, 4 * kMiB));
 }
 
 TEST(BorrowedRange, IsInsideItsRegion) {

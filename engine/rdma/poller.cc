@@ -90,7 +90,7 @@ Result<void> Poller::add_receives(uint32_t blocks) {
       return fail(ErrorCode::kExhausted,
                   "RDMA lanes: no memory left for " + std::to_string(blocks * kReceivesPerBlock) +
                       " receives: raise fabric.max_pinned, or use fewer lanes" +
-                      arena_.refusal_text());
+                      arena_.refusal_text(Purpose::kControl));
     }
     const auto first = static_cast<uint32_t>(blocks_.size()) * kReceivesPerBlock;
     blocks_.push_back(std::move(*block));

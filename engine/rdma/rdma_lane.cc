@@ -92,7 +92,7 @@ Result<void> RdmaLane::take_memory() {
                        "RDMA lane: no memory left for " + std::to_string(pieces[i].bytes) +
                            " bytes of its " + pieces[i].what +
                            ": raise fabric.max_pinned, or lower payload_size" +
-                           poller_.arena().refusal_text());
+                           poller_.arena().refusal_text(pieces[i].purpose));
     }
     buffers[i] = std::move(*taken);
     std::ranges::fill(buffers[i].bytes(), std::byte{0});  // removes the bytes of an earlier lane
@@ -163,6 +163,13 @@ void RdmaLane::go_down(const std::string& reason) {
   why_down_ = reason;
   queue_pair_->fail();
   if (in_calls_ == 0) report_down();
+}
+
+void RdmaLane::check_refusal(Purpose purpose, size_t bytes) {
+  const Arena& arena = poller_.arena();
+  if (bytes <= arena.message_bytes_max(purpose)) return;
+  go_down("there is no memory for a message of " + std::to_string(bytes) + " bytes" +
+          arena.message_refusal_text(purpose));
 }
 
 void RdmaLane::report_down() {

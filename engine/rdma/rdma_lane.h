@@ -192,6 +192,9 @@ class RdmaLane final : public Lane {
   // Takes the lane down because the other side violates the lane protocol; `what` describes how.
   void breaks(const char* what);
   void go_down(const std::string& reason);
+  // Takes the lane down if a message of `bytes` bytes, for which the arena has no memory now, can
+  // have none either when all other messages have ended, because the fabric refused it.
+  void check_refusal(Purpose purpose, size_t bytes);
   void count_polling(int more) { polling_legs_ += more; }
 
  private:

@@ -92,7 +92,10 @@ bool SendSide::stage(Outgoing& message, std::span<const Bytes> pieces,
   } else if (leg.on_demand) {
     auto buffer = lane_.poller().arena().take_message(Purpose::kSend, message.frame.payload_bytes);
     starved_ = !buffer;
-    if (!buffer) return false;
+    if (!buffer) {
+      lane_.check_refusal(Purpose::kSend, message.frame.payload_bytes);
+      return false;
+    }
     message.buffer = std::move(*buffer);
     message.payload.data = message.buffer.bytes().data();
     message.payload.lkey = message.buffer.lkey();
