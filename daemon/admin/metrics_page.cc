@@ -228,6 +228,27 @@ void add_plans(Page& page, Control& control, const CalledFunctions& called) {
   }
 }
 
+void add_refusals(Page& page, Control& control) {
+  const auto& workers = control.workers();
+  const auto sum = [&](Counter WorkerCounters::*counter) {
+    return static_cast<double>(total(workers, counter));
+  };
+  page.counter(
+      "hatrpc_connections_refused_total",
+      "Client connections closed at once: limits.max_connections was reached, or hatrpcd drains.",
+      sum(&WorkerCounters::connections_refused));
+  page.counter("hatrpc_links_refused_total",
+               "Links refused at limits.max_links, or at a quarter of it for one peer.",
+               sum(&WorkerCounters::links_refused));
+  page.counter("hatrpc_lanes_refused_total",
+               "RDMA lanes of peers that were refused; the peers' calls use TCP.",
+               sum(&WorkerCounters::lanes_refused));
+  page.counter(
+      "hatrpc_peer_connections_refused_total",
+      "Streams of peers that were refused because limits.max_peer_connections was reached.",
+      sum(&WorkerCounters::peer_streams_refused));
+}
+
 void add_traffic(Page& page, Control& control) {
   const auto& workers = control.workers();
   const auto sum = [&](Counter WorkerCounters::*counter) {
@@ -244,17 +265,7 @@ void add_traffic(Page& page, Control& control) {
              sum(&WorkerCounters::connections_open));
   page.counter("hatrpc_connections_accepted_total", "Client connections accepted.",
                sum(&WorkerCounters::connections_accepted));
-  page.counter(
-      "hatrpc_connections_refused_total",
-      "Client connections closed at once: limits.max_connections was reached, or hatrpcd drains.",
-      sum(&WorkerCounters::connections_refused));
-  page.counter("hatrpc_links_refused_total",
-               "Links refused at limits.max_links, or at a quarter of it for one peer.",
-               sum(&WorkerCounters::links_refused));
-  page.counter(
-      "hatrpc_peer_connections_refused_total",
-      "Streams of peers that were refused because limits.max_peer_connections was reached.",
-      sum(&WorkerCounters::peer_streams_refused));
+  add_refusals(page, control);
   page.counter("hatrpc_connections_taken_over_total",
                "Client connections that this process took over from the previous hatrpcd.",
                sum(&WorkerCounters::connections_taken_over));

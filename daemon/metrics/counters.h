@@ -66,6 +66,7 @@ struct WorkerCounters {
   Counter connections_open;
   Counter connections_refused;      // because of limits.max_connections, or while draining
   Counter links_refused;            // because of limits.max_links
+  Counter lanes_refused;            // RDMA lanes that peers wanted
   Counter peer_streams_refused;     // because of limits.max_peer_connections
   Counter connections_taken_over;   // accepted by the predecessor, and moved to this process
   Counter connections_handed_over;  // accepted by this process, and moved to the successor

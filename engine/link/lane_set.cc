@@ -225,6 +225,7 @@ void LaneSet::take_open(uint32_t number, Bytes payload) {
   member->began = reactor_.now();
   if (const auto accepted = accept(*member, payload); !accepted) {
     go_down(*member, accepted.error().message, true);
+    events_.on_lane_refused(*this, accepted.error().message);
   }
 }
 

@@ -48,6 +48,9 @@ class LaneSetEvents {
   // that the initiator requests with `wish`. If this function returns an error, the lane is
   // refused.
   virtual Result<LaneShape> on_lane_wanted(const LaneWish& wish) = 0;
+  // Reports that this side, the acceptor, has refused a lane. `reason` can contain bytes that the
+  // peer sent.
+  virtual void on_lane_refused(LaneSet&, [[maybe_unused]] const std::string& reason) {}
   virtual void on_lane_up(LaneSet& lanes, uint32_t lane) = 0;
   virtual void on_lane_message(LaneSet& lanes, uint32_t lane, const FrameHeader& header,
                                Bytes payload) = 0;

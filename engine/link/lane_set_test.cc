@@ -97,6 +97,7 @@ class LaneSets : public testing::Test, public LaneSetEvents {
     return {};
   }
   void on_domain_gone(LaneSet&) override { --domains_; }
+  void on_lane_refused(LaneSet&, const std::string& reason) override { refused_.push_back(reason); }
   void on_lane_up(LaneSet&, uint32_t lane) override { up_.push_back(lane); }
   void on_lane_message(LaneSet&, uint32_t, const FrameHeader&, Bytes) override {}
   void on_lane_down(LaneSet&, uint32_t, bool, const std::string& why) override {
@@ -110,6 +111,7 @@ class LaneSets : public testing::Test, public LaneSetEvents {
   bool refuses_ = false;
   bool has_no_domain_left_ = false;
   int domains_ = 0;  // permitted, and not gone
+  std::vector<std::string> refused_;
   std::vector<uint32_t> up_;
   std::vector<std::string> down_;
 };
@@ -126,6 +128,8 @@ TEST_F(LaneSets, AnAcceptorRefusesInWords) {
   refuses_ = true;
   say(FrameKind::kLaneOpen, 3, open_bytes(here));
   EXPECT_EQ(last_words(), "no plan answers so");
+  EXPECT_EQ(refused_.size(), 3u);
+  EXPECT_EQ(refused_.back(), "no plan answers so");
   refuses_ = false;
   say(FrameKind::kLaneOpen, 4, open_bytes(here));
   EXPECT_EQ(last_kind(), FrameKind::kLaneAccept);

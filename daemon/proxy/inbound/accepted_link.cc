@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "daemon/proxy/worker.h"
+#include "engine/link/said_by_peer.h"
 
 namespace hat {
 
@@ -235,6 +236,13 @@ Result<engine::LaneShape> AcceptedLink::on_lane_wanted(const engine::LaneWish& w
     }
   }
   return wish.back;  // takes the peer's shape, because both nodes should have the same manifest
+}
+
+void AcceptedLink::on_lane_refused(engine::LaneSet&, const std::string& reason) {
+  worker_.counters().lanes_refused.add();
+  LOG_EVERY_T(WARNING, 1) << "peer " << session_->peer().node
+                          << ": an RDMA lane was refused, so its calls use TCP: "
+                          << engine::said_by_peer(std::as_bytes(std::span(reason)));
 }
 
 Result<void> AcceptedLink::on_domain_wanted(engine::LaneSet&) {

@@ -105,6 +105,7 @@ class AcceptedLink final : private engine::SessionEvents,
   Result<std::shared_ptr<engine::CalibrationJob>> answer(const engine::CostOpen& open) override;
 
   Result<engine::LaneShape> on_lane_wanted(const engine::LaneWish& wish) override;
+  void on_lane_refused(engine::LaneSet&, const std::string& reason) override;
   void on_lane_up(engine::LaneSet&, uint32_t) override {}
   void on_lane_message(engine::LaneSet& lanes, uint32_t lane, const engine::FrameHeader& header,
                        engine::Bytes payload) override;

@@ -304,6 +304,7 @@ TEST_F(LanesOfAStream, OfOnePeerHaveAQuarterOfTheDomains) {
   until([&] { return why_down_.contains("has RDMA memory for 128 links"); });
   EXPECT_THAT(why_down_, HasSubstr("node host-b: the worker has RDMA memory for 128 links, and for "
                                    "at most 32 of one peer; this is reached"));
+  EXPECT_EQ(counters_.lanes_refused.value(), 1u);
   shares.add(&PeerShare::domains, *share, -1);
   lane_is_up_ = false;
   lanes_->open({.out = kShape, .back = kShape});
