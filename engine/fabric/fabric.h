@@ -257,6 +257,9 @@ struct FabricLimits {
   Atomicity atomics = Atomicity::kNone;
   uint64_t regions_max = 0;  // the most memory regions, each of which needs a memory key
   bool pins = true;          // registered memory counts against RLIMIT_MEMLOCK
+  // The fabric passes the descriptors of registered memory to peers, so the caller must keep them
+  // open (SharedMemory::close_descriptor()) as long as the regions exist.
+  bool passes_descriptors = false;
   // The queue pairs of all domains of a device (open_domain()) can use each other's completion
   // queues, and the fabric that opened the device reports the events of all domains. If false, each
   // domain needs completion queues of its own, and reports its own events.

@@ -79,6 +79,7 @@ Result<void> Arena::grow(Share& share, size_t count) {
   const PartKind& kind = kParts[static_cast<size_t>(share.purpose)];
   HAT_TRY(SharedMemory memory, SharedMemory::create(kind.name, count * kGranuleBytes));
   HAT_TRY(auto region, fabric_.register_memory(memory, kind.access));
+  if (!fabric_.limits().passes_descriptors) memory.close_descriptor();
   share.chunks.push_back(std::make_unique<ArenaChunk>(ArenaChunk{
       std::move(memory), std::move(region), Buddy(count), std::vector<uint32_t>(count)}));
   share.granules += count;

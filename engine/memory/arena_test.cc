@@ -5,6 +5,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <filesystem>
+#include <iterator>
 #include <map>
 #include <random>
 
@@ -214,12 +216,17 @@ TEST(Arena, AMessageOfAWholeShareFitsHoweverTheShareHasGrown) {
   EXPECT_EQ(arena->message_refusal_text(Purpose::kReceive), "");
 }
 
-// A fabric that refuses regions of more than `bytes_max` bytes.
+// A fabric that refuses regions of more than `bytes_max` bytes. Like an RDMA device, it does not
+// need the descriptors of registered memory.
 class SmallRegions final : public Fabric {
  public:
   std::string_view name() const override { return below_->name(); }
   std::string reach() const override { return below_->reach(); }
-  FabricLimits limits() const override { return below_->limits(); }
+  FabricLimits limits() const override {
+    FabricLimits limits = below_->limits();
+    limits.passes_descriptors = false;
+    return limits;
+  }
   Result<std::unique_ptr<Fabric>> open_domain() override { return below_->open_domain(); }
   Result<std::unique_ptr<MemoryRegion>> register_memory(const SharedMemory& memory,
                                                         RemoteAccess access) override {
@@ -258,6 +265,20 @@ TEST(Arena, KeepsMemoryForSmallerMessagesIfTheFabricRefusesALargeChunk) {
   EXPECT_EQ(arena->registered_bytes(), registered);
   EXPECT_EQ(arena->message_bytes_max(Purpose::kSend), 4 * kMiB);
   EXPECT_TRUE(arena->take_message(Purpose::kSend, 4 * kMiB));
+}
+
+TEST(Arena, KeepsDescriptorsOnlyForAFabricThatNeedsThem) {
+  const auto open_descriptors = [] {
+    const std::filesystem::directory_iterator all("/proc/self/fd");
+    return std::distance(begin(all), end(all));
+  };
+  SmallRegions device;
+  auto loop = *open_loop_fabric();
+  const auto before = open_descriptors();
+  const auto on_device = *Arena::create(device, kGrowing);
+  EXPECT_EQ(open_descriptors(), before);
+  const auto on_loop = *Arena::create(*loop, kGrowing);
+  EXPECT_EQ(open_descriptors(), before + static_cast<ptrdiff_t>(Arena::kShares));
 }
 
 TEST(BorrowedRange, IsInsideItsRegion) {

@@ -2,10 +2,11 @@
 // engine/rdma/completion_router.h: one completion queue for the RDMA lanes of one class. Each
 // completion goes to its lane, and each receive goes back to the Poller that posted it.
 //
-// On an RDMA device, the pollers of all domains of a worker share one router for each class, so
-// that the cost of polling and of arming does not grow with the number of peers. If the fabric
-// cannot share completion queues (FabricLimits::shares_completions), each domain has its own
-// routers.
+// On an RDMA device, the pollers of all domains of a worker share one router for each class. So a
+// worker polls and arms two completion queues of the device, however many peers it has. The rest of
+// a poll still grows with the number of peers: poll() visits each poller and each of its lanes, to
+// see whether the lane has work. If the fabric cannot share completion queues
+// (FabricLimits::shares_completions), each domain has its own routers.
 //
 // Bounds   kPollersMax pollers. The completion queue has an entry for every posted receive and for
 //          every send entry of every lane: it grows in powers of two until the fabric's limit, and

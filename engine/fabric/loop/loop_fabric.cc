@@ -102,7 +102,8 @@ FabricLimits LoopFabric::limits() const {
           .reads_max = kRingEntries,
           .atomics = Atomicity::kHost,
           .regions_max = kRegionsMax,
-          .pins = false};
+          .pins = false,
+          .passes_descriptors = true};
 }
 
 // The two fabrics share nothing: no peer gets a descriptor of both.
