@@ -75,6 +75,22 @@ struct Attacker {
     ASSERT_TRUE(qp->connect(near->address()));
     ASSERT_TRUE(near->connect(qp->address()));
   }
+  // Connects to the queue pair of a lane of the host.
+  void connect(RdmaLane& lane) {
+    qp = value_of(fabric->create_queue_pair(
+        {.send_cq = *cq, .recv_cq = *cq, .srq = *srq, .access = kEveryRight}));
+    const RemoteBuffer enough{region->address(), 1 << 20, region->rkey()};
+    ASSERT_TRUE(lane.connect({qp->address(), enough, enough, enough, enough, kMessageBytesMax}));
+    ASSERT_TRUE(qp->connect(lane.offer().queue_pair));
+  }
+  // Keeps kFlood SENDs outstanding, each of which is a credit message of a lane.
+  void flood() {
+    const Envelope credit{.kind = ControlKind::kCredit};
+    std::ranges::copy(std::as_bytes(std::span(&credit, 1)), memory.bytes().begin());
+    const Segment local{memory.bytes().data(), sizeof credit, region->lkey()};
+    const WorkRequest work{.opcode = Opcode::kSend, .segments = {&local, 1}};
+    for (; sent < completed + kFlood; ++sent) ASSERT_EQ(qp->post({&work, 1}), 1u);
+  }
   void post(Opcode opcode, uint64_t address, uint32_t key) {
     std::ranges::fill(memory.bytes(), std::byte{'a'});
     const uint32_t bytes = opcode == Opcode::kFetchAdd ? 8 : kBytes;
@@ -91,7 +107,9 @@ struct Attacker {
     while (fabric->next_event()) {
     }
     std::array<Completion, 1> some;
-    if (cq->poll(some) != 0) done = some[0].status;
+    if (cq->poll(some) == 0) return;
+    done = some[0].status;
+    ++completed;
   }
   bool has_read() const {
     return std::ranges::any_of(memory.bytes(),
@@ -106,6 +124,9 @@ struct Attacker {
   std::unique_ptr<QueuePair> near;  // the host's queue pair
   std::unique_ptr<QueuePair> qp;
   std::optional<Status> done;
+  static constexpr size_t kFlood = 16;
+  size_t sent = 0;  // by flood()
+  size_t completed = 0;
 };
 
 // The host's side of an honest peer's lane: answers each call with its payload.
@@ -227,6 +248,45 @@ TEST_P(DomainConformance, AnotherPeersLaneWorksDuringAnAttack) {
   EXPECT_EQ(echo.down, "");
   EXPECT_TRUE(foreign.holds_only('f'));
   echo.lane.reset();
+}
+
+// The completions of both lanes can come from the same completion queue, but each SEND uses a
+// receive of its own link.
+TEST_P(DomainConformance, AnotherPeersLaneWorksWhileALaneIsFlooded) {
+  const auto attackers = *host_->domain_for_link(), victims = *host_->domain_for_link();
+  LaneSide honest(GetParam());
+  Attacker attacker([&] { return honest.fabric->open_domain(); });
+  const Protocol& protocol = engine::protocol(*find_protocol("eager"));
+  RdmaLaneOptions options = options_for(protocol, protocol);
+  Echo echo, flooded;
+  honest.make_lane(options);
+  std::swap(options.out, options.in);
+  echo.lane = *RdmaLane::create(victims->poller(LaneClass::kLatency), options, echo);
+  flooded.lane = *RdmaLane::create(attackers->poller(LaneClass::kLatency), options, flooded);
+  ASSERT_TRUE(honest.lane->connect(echo.lane->offer()));
+  ASSERT_TRUE(echo.lane->connect(honest.lane->offer()));
+  attacker.connect(*flooded.lane);
+  for (uint64_t call = 1; call <= 20; ++call) {
+    honest.call(call, 500);
+    ASSERT_TRUE(
+        until([&] { return attacker.completed >= 20 * call && honest.frames.size() == call; },
+              [&] {
+                attacker.flood();
+                attacker.iterate();
+                honest.iterate();
+                echo.lane->flush();
+                flooded.lane->flush();
+              }));
+    ASSERT_EQ(*attacker.done, Status::kSuccess);
+    EXPECT_TRUE(honest.frames.back().payload == pattern(call, 500));
+  }
+  EXPECT_EQ(echo.down, "");
+  EXPECT_EQ(flooded.down, "") << "a peer may send any number of credits";
+  for (const auto& domain : {attackers, victims}) {
+    EXPECT_EQ(domain->poller(LaneClass::kLatency).receives_in_use(), 0u);
+  }
+  echo.lane.reset();
+  flooded.lane.reset();
 }
 
 }  // namespace hat::engine
