@@ -306,6 +306,8 @@ void add_traffic(Page& page, Control& control) {
   page.counter("hatrpc_unsolicited_replies_total",
                "Replies of servers that do not belong to a call.",
                sum(&WorkerCounters::unsolicited_replies));
+  page.gauge("hatrpc_rdma_memory_bytes", "Memory registered for the RDMA lanes of all links.",
+             sum(&WorkerCounters::rdma_bytes));
   page.gauge("hatrpc_buffered_bytes", "Bytes that hatrpcd holds for slow readers.",
              sum(&WorkerCounters::buffered_bytes));
 }

@@ -85,6 +85,7 @@ struct WorkerCounters {
   Counter unsolicited_replies;  // replies of local servers that belong to no call
   TlsCounters tls;
   Counter buffered_bytes;  // bytes held in memory now, because their readers are slow
+  Counter rdma_bytes;      // memory registered now for the RDMA lanes of all links
   Counter iterations;      // of the event loop; an increase shows that the worker is alive
   // Sessions that came up, by peer; reconnects count. Only the Worker's constructor adds peers to
   // the map.

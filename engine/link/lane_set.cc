@@ -124,8 +124,8 @@ void LaneSet::go_down(Member& member, const std::string& reason, bool report) {
 }
 
 Result<void> LaneSet::make_domain() {
-  HAT_TRY_VOID(events_.on_domain_wanted(*this));
-  auto domain = host_.domain_for_link();
+  HAT_TRY(auto budget, events_.on_domain_wanted(*this));
+  auto domain = host_.domain_for_link(std::move(budget));
   if (!domain) {
     events_.on_domain_gone(*this);
     return std::unexpected(std::move(domain.error()));

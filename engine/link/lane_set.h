@@ -65,8 +65,9 @@ class LaneSetEvents {
   // had borrowed. Called after on_lane_down(): in a later flush() or in the destructor of the set.
   virtual void on_lane_gone(LaneSet&, [[maybe_unused]] uint32_t lane) {}
   // Asks whether the set, which has no domain, may have one for a new lane. If this function
-  // returns an error, the lane is refused; otherwise on_domain_gone() follows.
-  virtual Result<void> on_domain_wanted(LaneSet&) { return {}; }
+  // returns an error, the lane is refused; otherwise on_domain_gone() follows. Returns the budget
+  // against which the domain's memory counts; null: only that of the RdmaHost.
+  virtual Result<std::shared_ptr<MemoryBudget>> on_domain_wanted(LaneSet&) { return nullptr; }
   // Reports that the set, which has no lane, releases its domain, or that it got no domain
   // although on_domain_wanted() permitted one. The owner must release the memory that it has
   // registered with LaneSet::fabric(). Not called if the set is destroyed before its lanes ended.

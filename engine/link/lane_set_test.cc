@@ -91,10 +91,10 @@ class LaneSets : public testing::Test, public LaneSetEvents {
     if (refuses_) return fail(ErrorCode::kExhausted, "no plan answers so");
     return LaneShape{.slots = 4, .slot_bytes = 64};
   }
-  Result<void> on_domain_wanted(LaneSet&) override {
+  Result<std::shared_ptr<MemoryBudget>> on_domain_wanted(LaneSet&) override {
     if (has_no_domain_left_) return fail(ErrorCode::kExhausted, "you have enough of them");
     ++domains_;
-    return {};
+    return budget_;
   }
   void on_domain_gone(LaneSet&) override { --domains_; }
   void on_lane_refused(LaneSet&, const std::string& reason) override { refused_.push_back(reason); }
@@ -111,6 +111,7 @@ class LaneSets : public testing::Test, public LaneSetEvents {
   bool refuses_ = false;
   bool has_no_domain_left_ = false;
   int domains_ = 0;  // permitted, and not gone
+  std::shared_ptr<MemoryBudget> budget_;
   std::vector<std::string> refused_;
   std::vector<uint32_t> up_;
   std::vector<std::string> down_;
@@ -218,6 +219,17 @@ TEST_F(LaneSets, AskTheirOwnerBeforeTheyHaveADomain) {
   set_->end("the link has ended");
   set_->flush();
   EXPECT_EQ(domains_, 0);
+}
+
+TEST_F(LaneSets, HaveNoMoreMemoryThanTheirBudget) {
+  make(Session::Role::kAcceptor);
+  budget_ = std::make_shared<MemoryBudget>("the links of one peer", 7 << 20);
+  const auto another = *host_->domain_for_link(budget_);
+  say(FrameKind::kLaneOpen, 1, open_bytes(host_->reach()));
+  EXPECT_THAT(last_words(), HasSubstr("the links of one peer may have 7 MiB of RDMA memory, of "
+                                      "which 7 MiB are in use, and 512 KiB more are needed"));
+  EXPECT_EQ(domains_, 0);
+  EXPECT_EQ(budget_->used(), 4u << 20) << "nothing is left of the attempt";
 }
 
 TEST_F(LaneSets, KeepTheirDomainForAWhileWithoutALane) {

@@ -42,8 +42,9 @@ void Buffer::give_back() {
   chunk_ = nullptr;
 }
 
-Result<std::unique_ptr<Arena>> Arena::create(Fabric& fabric, const ArenaOptions& options) {
-  std::unique_ptr<Arena> arena(new Arena(fabric, granules_of(options.step)));
+Result<std::unique_ptr<Arena>> Arena::create(Fabric& fabric, const ArenaOptions& options,
+                                             std::shared_ptr<MemoryBudget> budget) {
+  std::unique_ptr<Arena> arena(new Arena(fabric, granules_of(options.step), std::move(budget)));
   for (size_t i = 0; i < kPurposes; ++i) {
     const size_t granules = std::max<size_t>(granules_of(options.bytes[i]), 2);
     size_t messages = 0;
@@ -77,11 +78,13 @@ size_t Arena::next_chunk(const Share& share, size_t granules, size_t fit) const 
 
 Result<void> Arena::grow(Share& share, size_t count) {
   const PartKind& kind = kParts[static_cast<size_t>(share.purpose)];
+  HAT_TRY(MemoryBudget::Charge charge, MemoryBudget::charge(budget_, count * kGranuleBytes));
   HAT_TRY(SharedMemory memory, SharedMemory::create(kind.name, count * kGranuleBytes));
   HAT_TRY(auto region, fabric_.register_memory(memory, kind.access));
   if (!fabric_.limits().passes_descriptors) memory.close_descriptor();
-  share.chunks.push_back(std::make_unique<ArenaChunk>(ArenaChunk{
-      std::move(memory), std::move(region), Buddy(count), std::vector<uint32_t>(count)}));
+  share.chunks.push_back(std::make_unique<ArenaChunk>(
+      ArenaChunk{std::move(charge), std::move(memory), std::move(region), Buddy(count),
+                 std::vector<uint32_t>(count)}));
   share.granules += count;
   return {};
 }

@@ -35,9 +35,9 @@
 // other peers, which the message would otherwise seem to contain. Each granule of the share for
 // messages records its last owner, and is cleared when another owner gets the granule.
 //
-// Bounds   ArenaOptions::bytes. A request must fit into one free block of the share that it uses:
-//          the share for messages (take_message() and take_target()) or the rest (take()). Buffers
-//          are aligned to 4 KiB.
+// Bounds   ArenaOptions::bytes, and the MemoryBudget that several arenas share. A request must fit
+//          into one free block of the share that it uses: the share for messages (take_message()
+//          and take_target()) or the rest (take()). Buffers are aligned to 4 KiB.
 // Owner    A Buffer gives its memory back when it is destroyed. The arena must outlive its buffers.
 // Thread   One thread at a time; there is no lock.
 // Errors   The error of create() says which limit is too low. The take functions return nullopt if
@@ -55,6 +55,7 @@
 
 #include "engine/fabric/fabric.h"
 #include "engine/memory/buddy.h"
+#include "engine/memory/budget.h"
 
 namespace hat::engine {
 
@@ -63,6 +64,7 @@ inline constexpr size_t kPurposes = 3;
 
 // A memory region of an arena, as the class Arena uses it.
 struct ArenaChunk {
+  MemoryBudget::Charge charge;
   SharedMemory memory;
   std::unique_ptr<MemoryRegion> region;
   Buddy granules;
@@ -111,7 +113,9 @@ class Arena {
   static constexpr size_t kShares = 5;
 
   // Creates an arena, and registers its first chunks with `fabric`, which must outlive the arena.
-  static Result<std::unique_ptr<Arena>> create(Fabric& fabric, const ArenaOptions& options);
+  // All chunks count against `budget`, unless it is null.
+  static Result<std::unique_ptr<Arena>> create(Fabric& fabric, const ArenaOptions& options,
+                                               std::shared_ptr<MemoryBudget> budget = nullptr);
 
   // Takes a buffer for a lane from the share that is not reserved for messages.
   std::optional<Buffer> take(Purpose purpose, size_t bytes);
@@ -151,7 +155,8 @@ class Arena {
   };
   // Indexes of shares_. The index of a part's share for lanes is its Purpose.
   static constexpr size_t kMessages = kPurposes;  // plus kReceive or kSend
-  explicit Arena(Fabric& fabric, size_t step) : fabric_(fabric), step_(step) {}
+  Arena(Fabric& fabric, size_t step, std::shared_ptr<MemoryBudget> budget)
+      : fabric_(fabric), step_(step), budget_(std::move(budget)) {}
   const Share& messages(Purpose purpose) const {
     return shares_[kMessages + static_cast<size_t>(purpose)];
   }
@@ -167,6 +172,7 @@ class Arena {
 
   Fabric& fabric_;
   const size_t step_;  // in granules; 0: a share has one chunk
+  const std::shared_ptr<MemoryBudget> budget_;
   std::array<Share, kShares> shares_;
   uint32_t last_owner_ = 0;
 };

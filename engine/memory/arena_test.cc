@@ -267,6 +267,35 @@ TEST(Arena, KeepsMemoryForSmallerMessagesIfTheFabricRefusesALargeChunk) {
   EXPECT_TRUE(arena->take_message(Purpose::kSend, 4 * kMiB));
 }
 
+TEST(Arena, CountsAgainstItsBudgetAndTheWhole) {
+  auto fabric = *open_loop_fabric();
+  const auto whole = std::make_shared<MemoryBudget>("all links", 12 * kMiB);
+  const auto part = std::make_shared<MemoryBudget>("one peer", 11 * kMiB, whole);
+  auto one = *Arena::create(*fabric, kGrowing, part);
+  auto another = *Arena::create(*fabric, kGrowing, part);
+  EXPECT_EQ(part->used(), 10 * kMiB);
+  EXPECT_EQ(whole->used(), 10 * kMiB);
+  const auto third = Arena::create(*fabric, kGrowing, part);
+  ASSERT_FALSE(third);
+  EXPECT_EQ(third.error().message,
+            "one peer may have 11 MiB of RDMA memory, of which 11 MiB are in use, and 1 MiB more "
+            "are needed: use more workers");
+  const auto fourth = Arena::create(*fabric, kGrowing, whole);
+  ASSERT_FALSE(fourth);
+  EXPECT_TRUE(fourth.error().message.starts_with("all links may have 12 MiB"));
+  EXPECT_EQ(whole->used(), 10 * kMiB) << "a refused arena leaves nothing";
+  EXPECT_FALSE(one->take_message(Purpose::kSend, 2 * kMiB));
+  EXPECT_TRUE(one->message_refusal_text(Purpose::kSend)
+                  .starts_with("; more memory was refused: one peer may have 11 MiB"));
+  another.reset();
+  EXPECT_EQ(part->used(), 5 * kMiB);
+  one->forget_refusals();
+  EXPECT_TRUE(one->take_message(Purpose::kSend, 2 * kMiB));
+  EXPECT_EQ(part->used(), one->registered_bytes());
+  one.reset();
+  EXPECT_EQ(whole->used(), 0u);
+}
+
 TEST(Arena, KeepsDescriptorsOnlyForAFabricThatNeedsThem) {
   const auto open_descriptors = [] {
     const std::filesystem::directory_iterator all("/proc/self/fd");

@@ -30,6 +30,7 @@ Result<void> RdmaDomain::check_memory(const Fabric& fabric, const RdmaDomainOpti
 Result<std::unique_ptr<RdmaDomain>> RdmaDomain::create(Reactor& reactor,
                                                        std::unique_ptr<Fabric> fabric,
                                                        std::shared_ptr<LaneCompletions> completions,
+                                                       std::shared_ptr<MemoryBudget> budget,
                                                        const RdmaDomainOptions& options) {
   MemoryNeed need;
   need.add("one link's first memory", 1, options.arena.first_total());
@@ -41,7 +42,7 @@ Result<std::unique_ptr<RdmaDomain>> RdmaDomain::create(Reactor& reactor,
             LaneCompletions::create(reactor, *domain->fabric_, options.poller.completions,
                                     options.spin));
   }
-  HAT_TRY(domain->arena_, Arena::create(*domain->fabric_, options.arena));
+  HAT_TRY(domain->arena_, Arena::create(*domain->fabric_, options.arena, std::move(budget)));
   for (size_t i = 0; i < kLaneClasses; ++i) {
     HAT_TRY(domain->pollers_[i],
             Poller::create(*domain->fabric_, *domain->arena_,

@@ -31,11 +31,13 @@ class RdmaDomain {
 
   // Creates a domain that consists of `fabric`, a fabric that no other domain uses. `completions`
   // are the completion queues that domains share; null if the fabric cannot share them, and the
-  // domain then creates its own. `reactor` must outlive the domain. Fails, with the amounts, if the
-  // host does not allow the memory with which the domain begins.
+  // domain then creates its own. The domain's memory counts against `budget`. `reactor` must
+  // outlive the domain. Fails, with the amounts, if the host or `budget` does not allow the memory
+  // with which the domain begins.
   static Result<std::unique_ptr<RdmaDomain>> create(Reactor& reactor,
                                                     std::unique_ptr<Fabric> fabric,
                                                     std::shared_ptr<LaneCompletions> completions,
+                                                    std::shared_ptr<MemoryBudget> budget,
                                                     const RdmaDomainOptions& options);
 
   // Returns the fabric. An object that registers its own memory with the fabric must hold this

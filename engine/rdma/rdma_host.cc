@@ -1,11 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/rdma/rdma_host.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "engine/rdma/leg_table.h"
 
 namespace hat::engine {
+namespace {
+
+uint64_t budget_for(const ArenaOptions& arena) {
+  return std::max<uint64_t>(RdmaHost::kFullDomains * arena.total(),
+                            RdmaHost::kDomainsMax * arena.first_total());
+}
+
+}  // namespace
 
 RdmaHost::RdmaHost(Reactor& reactor, std::unique_ptr<Fabric> fabric,
                    const RdmaDomainOptions& options)
@@ -14,7 +23,9 @@ RdmaHost::RdmaHost(Reactor& reactor, std::unique_ptr<Fabric> fabric,
       fabric_(std::move(fabric)),
       name_(fabric_->name()),
       reach_(fabric_->reach()),
-      legs_(legs_of(fabric_->limits())) {
+      legs_(legs_of(fabric_->limits())),
+      budget_(
+          std::make_shared<MemoryBudget>("all links of this worker", budget_for(options.arena))) {
   reactor_.add_iteration_events(*this);
 }
 
@@ -34,7 +45,8 @@ Result<std::unique_ptr<RdmaHost>> RdmaHost::create(Reactor& reactor, std::unique
   return host;
 }
 
-Result<std::shared_ptr<RdmaDomain>> RdmaHost::domain_for_link() {
+Result<std::shared_ptr<RdmaDomain>> RdmaHost::domain_for_link(
+    std::shared_ptr<MemoryBudget> budget) {
   if (domains_.size() == kDomainsMax) {
     return fail(ErrorCode::kExhausted,
                 "RDMA: " + std::to_string(kDomainsMax) +
@@ -42,7 +54,8 @@ Result<std::shared_ptr<RdmaDomain>> RdmaHost::domain_for_link() {
   }
   HAT_TRY(std::unique_ptr<Fabric> fabric, fabric_->open_domain());
   HAT_TRY(std::shared_ptr<RdmaDomain> domain,
-          RdmaDomain::create(reactor_, std::move(fabric), shared_, options_));
+          RdmaDomain::create(reactor_, std::move(fabric), shared_,
+                             budget ? std::move(budget) : budget_, options_));
   return domains_.emplace_back(std::move(domain));
 }
 

@@ -245,7 +245,7 @@ void AcceptedLink::on_lane_refused(engine::LaneSet&, const std::string& reason) 
                           << engine::said_by_peer(std::as_bytes(std::span(reason)));
 }
 
-Result<void> AcceptedLink::on_domain_wanted(engine::LaneSet&) {
+Result<std::shared_ptr<engine::MemoryBudget>> AcceptedLink::on_domain_wanted(engine::LaneSet&) {
   constexpr uint64_t kMax = engine::RdmaHost::kDomainsMax;
   PeerShares& shares = worker_.peer_shares();
   if (!shares.has_space(&PeerShare::domains, *share_, kMax)) {
@@ -256,7 +256,10 @@ Result<void> AcceptedLink::on_domain_wanted(engine::LaneSet&) {
   }
   shares.add(&PeerShare::domains, *share_, 1);
   has_domain_ = true;
-  return {};
+  if (!share_->rdma_memory) {
+    share_->rdma_memory = worker_.rdma()->budget_for_peer(PeerShare::kPart);
+  }
+  return share_->rdma_memory;
 }
 
 void AcceptedLink::on_domain_gone(engine::LaneSet&) {

@@ -113,7 +113,7 @@ class AcceptedLink final : private engine::SessionEvents,
     borrowed_ranges_.returned(lane, frame);
   }
   void on_lane_gone(engine::LaneSet&, uint32_t lane) override { borrowed_ranges_.lane_gone(lane); }
-  Result<void> on_domain_wanted(engine::LaneSet&) override;
+  Result<std::shared_ptr<engine::MemoryBudget>> on_domain_wanted(engine::LaneSet&) override;
   void on_domain_gone(engine::LaneSet&) override;
   void on_lane_down(engine::LaneSet& lanes, uint32_t lane, bool was_up,
                     const std::string& reason) override;

@@ -293,11 +293,16 @@ TEST_F(LanesOfAStream, OfOnePeerHaveAQuarterOfTheDomains) {
   PeerShares& shares = worker_->peer_shares();
   const auto share = shares.of("host-a");
   EXPECT_EQ(share->domains, 1u);
+  EXPECT_EQ(share->rdma_memory->used(), 12u << 20);
+  EXPECT_EQ(share->rdma_memory->bytes_max(), 128 / 4 * (12u << 20)) << "a quarter, too";
+  EXPECT_EQ(counters_.rdma_bytes.value(), 12u << 20);
   lanes_->close(lane_, "the test closes it");
   turns();
   reactor_.advance(6s);
   turns();
   EXPECT_EQ(share->domains, 0u);
+  EXPECT_EQ(share->rdma_memory->used(), 0u);
+  EXPECT_EQ(counters_.rdma_bytes.value(), 0u);
   constexpr int64_t kQuarter = engine::RdmaHost::kDomainsMax / 4;
   shares.add(&PeerShare::domains, *share, kQuarter);
   lanes_->open({.out = kShape, .back = kShape});

@@ -17,6 +17,7 @@
 #include <unordered_map>
 
 #include "base/check.h"
+#include "engine/memory/budget.h"
 
 namespace hat {
 
@@ -27,6 +28,8 @@ struct PeerShare {
   uint64_t streams = 0;         // limited by limits.max_peer_connections
   uint64_t buffered_bytes = 0;  // limited by limits.max_buffered
   uint64_t domains = 0;         // limited by engine::RdmaHost::kDomainsMax
+  // A part of the budget of engine::RdmaHost; null as long as the peer has had no RDMA lane.
+  std::shared_ptr<engine::MemoryBudget> rdma_memory;
 
   // Asserts that no link, stream, byte or domain of the peer is still counted.
   ~PeerShare() {
