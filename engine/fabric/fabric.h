@@ -230,14 +230,17 @@ struct QueuePairOptions {
 // An event that is not a completion.
 struct FabricEvent {
   enum class Kind : uint8_t {
-    kQueuePairError,  // outstanding requests, if any, also complete with an error
-    kDeviceGone,      // nothing of this fabric works any more
+    kQueuePairError,     // outstanding requests, if any, also complete with an error
+    kReceiveQueueError,  // the receive queue and its queue pairs take no more messages
+    kDeviceGone,         // nothing of this fabric works any more
     kPortDown,
     kPortUp,
     kAddressesChanged,
   };
   Kind kind{};
   uint32_t queue_pair = 0;  // if `kind` is kQueuePairError: the number of the queue pair
+  // If `kind` is kReceiveQueueError: the receive queue; valid until objects are destroyed.
+  const ReceiveQueue* receive_queue = nullptr;
   std::string detail;
 };
 

@@ -256,6 +256,19 @@ TEST_F(LaneSets, KeepTheirDomainForAWhileWithoutALane) {
   EXPECT_EQ(domains_, 0);
 }
 
+TEST_F(LaneSets, ReleaseADomainThatHasFailedAtOnce) {
+  make(Session::Role::kAcceptor);
+  say(FrameKind::kLaneOpen, 1, open_bytes(host_->reach()));
+  ASSERT_EQ(last_kind(), FrameKind::kLaneAccept);
+  host_->domains().front()->poller(LaneWish{}.lanes).on_receive_queue_error("a test");
+  EXPECT_EQ(last_words(), "the receive queue failed: a test");
+  set_->flush();
+  reactor_.end_iteration();
+  EXPECT_TRUE(host_->domains().empty());
+  say(FrameKind::kLaneOpen, 2, open_bytes(host_->reach()));
+  EXPECT_EQ(last_kind(), FrameKind::kLaneAccept) << "the next domain works";
+}
+
 TEST_F(LaneSets, AskForMemoryAgainAfterARefusal) {
   host_ = *RdmaHost::create(reactor_, *open_loop_fabric(),
                             {.arena = {.bytes = {4 << 20, 4 << 20, 2 << 20}, .step = 512 << 10}});

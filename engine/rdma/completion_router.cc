@@ -115,6 +115,11 @@ bool CompletionRouter::prepare_to_sleep() {
 void CompletionRouter::on_event(const FabricEvent& event) {
   if (event.kind == FabricEvent::Kind::kQueuePairError) {
     if (RdmaLane* lane = find(event.queue_pair)) lane->on_queue_pair_error(event.detail);
+  } else if (event.kind == FabricEvent::Kind::kReceiveQueueError) {
+    const auto found = std::ranges::find(pollers_, event.receive_queue, [](const Poller* poller) {
+      return &std::as_const(*poller).receive_queue();
+    });
+    if (found != pollers_.end()) (*found)->on_receive_queue_error(event.detail);
   } else if (event.kind == FabricEvent::Kind::kDeviceGone) {
     std::vector<RdmaLane*> all;
     for (const auto& [number, lane] : by_number_) all.push_back(lane);

@@ -137,6 +137,19 @@ TEST_F(CompletionRouters, ReturnTheReceiveOfAnEndedLaneToItsPoller) {
   EXPECT_TRUE(other_.down.empty());
 }
 
+TEST_F(CompletionRouters, EndTheLanesWhoseReceiveQueueHasFailed) {
+  router_->on_event({.kind = FabricEvent::Kind::kReceiveQueueError,
+                     .receive_queue = &one_->poller->receive_queue(),
+                     .detail = "a test"});
+  EXPECT_EQ(one_->down, std::vector<std::string>{"the receive queue failed: a test"});
+  EXPECT_TRUE(other_.down.empty());
+  const auto another = RdmaLane::create(*one_->poller, OneLane::kOptions, *one_);
+  ASSERT_FALSE(another);
+  EXPECT_EQ(another.error().message,
+            "RDMA lanes: the receive queue of the link's lanes has failed");
+  EXPECT_TRUE(RdmaLane::create(*other_.poller, OneLane::kOptions, other_));
+}
+
 TEST_F(CompletionRouters, ForgetTheReceivesOfAnEndedPoller) {
   const uint32_t ended = one_->poller->number();
   one_.reset();

@@ -40,6 +40,10 @@ Result<std::unique_ptr<Poller>> Poller::create(Fabric& fabric, Arena& arena,
 // --- Lanes and their receives ---
 
 Result<void> Poller::add(RdmaLane& lane) {
+  if (failed_) {
+    return fail(ErrorCode::kUnavailable,
+                "RDMA lanes: the receive queue of the link's lanes has failed");
+  }
   const uint32_t receives = receives_needed_ + lane.receives_needed() + kSlack;
   if (receives > options_.receives_max) {
     return fail(ErrorCode::kExhausted, "RDMA lanes: " + std::to_string(receives) +
@@ -153,6 +157,11 @@ size_t Poller::finish_poll() {
   for (RdmaLane* lane : touched_) lane->after_poll();
   touched_.clear();
   return found;
+}
+
+void Poller::on_receive_queue_error(const std::string& detail) {
+  failed_ = true;
+  for (RdmaLane* lane : std::vector(lanes_)) lane->on_receive_queue_error(detail);
 }
 
 bool Poller::wants_send_completions() const {

@@ -13,6 +13,7 @@
 #pragma once
 
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "base/check.h"
@@ -62,12 +63,14 @@ class Poller {
   }
   bool empty() const { return lanes_.empty(); }  // true if the poller has no lanes
   bool settled() const { return retired_.empty(); }
+  bool failed() const { return failed_; }  // true if the receive queue has failed
   Fabric& fabric() { return fabric_; }
   Arena& arena() { return arena_; }
 
   // --- For lanes ---
   CompletionQueue& completion_queue() { return router_->queue(); }
   ReceiveQueue& receive_queue() { return *receives_; }
+  const ReceiveQueue& receive_queue() const { return *receives_; }
   Result<void> add(RdmaLane& lane);
   void remove(RdmaLane& lane);
   // Takes ownership of a lane and ends it: the lane calls its LaneEvents no more. Destroys the lane
@@ -91,6 +94,8 @@ class Poller {
   // number of events that it found.
   size_t finish_poll();
   bool wants_send_completions() const;
+  // Takes all lanes of the poller down, because their receive queue has failed.
+  void on_receive_queue_error(const std::string& detail);
 
  private:
   Poller(Fabric& fabric, Arena& arena, std::shared_ptr<CompletionRouter> router,
@@ -109,6 +114,7 @@ class Poller {
   std::vector<uint32_t> to_post_;
   uint32_t receives_needed_ = 0;
   uint32_t posted_ = 0;
+  bool failed_ = false;
   std::vector<RdmaLane*> lanes_;
   std::vector<RdmaLane*> touched_;  // lanes whose after_poll() must be called in this poll
   // The ended lanes whose memory the other side can still access.

@@ -60,6 +60,10 @@ void RdmaDomain::take_fabric_events() {
   for (const auto& poller : pollers_) poller->forget_settled();
 }
 
+bool RdmaDomain::failed() const {
+  return std::ranges::any_of(pollers_, [](const auto& poller) { return poller->failed(); });
+}
+
 bool RdmaDomain::empty() const {
   return std::ranges::all_of(
       pollers_, [](const auto& poller) { return poller->empty() && poller->settled(); });

@@ -53,6 +53,7 @@ class RdmaDomain {
   // Returns true if the domain has no lane, and no ended lane whose memory the other side can still
   // access (Poller::retire()).
   bool empty() const;
+  bool failed() const;  // true if a poller's receive queue has failed
 
  private:
   explicit RdmaDomain(std::unique_ptr<Fabric> fabric) : fabric_(std::move(fabric)) {}

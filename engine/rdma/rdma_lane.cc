@@ -157,6 +157,10 @@ void RdmaLane::on_queue_pair_error(const std::string& detail) {
   go_down("the queue pair failed: " + detail);
 }
 
+void RdmaLane::on_receive_queue_error(const std::string& detail) {
+  go_down("the receive queue failed: " + detail);
+}
+
 void RdmaLane::go_down(const std::string& reason) {
   if (broken()) return;
   state_ = State::kFailed;

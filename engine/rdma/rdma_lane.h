@@ -144,6 +144,7 @@ class RdmaLane final : public Lane {
   void on_send_completion(const Completion& done);
   void on_receive(const Completion& done, uint32_t receive, const std::byte* bytes);
   void on_queue_pair_error(const std::string& detail);
+  void on_receive_queue_error(const std::string& detail);
   // Loads the memory of the next message into the processor's cache.
   void expect() const { receiver_.prefetch_next(); }
   bool may_poll() const { return polling_legs_ != 0 || sender_.starved(); }

@@ -86,6 +86,7 @@ Result<void> VerbsCompletionQueue::resize(uint32_t entries) {
 
 VerbsReceiveQueue::VerbsReceiveQueue(ibv_srq* queue, uint32_t entries)
     : queue_(queue), number_((++receive_queues & 0x7fffffff) << 32), ids_(entries) {
+  queue->srq_context = this;  // for the events of the device
   for (uint32_t entry = entries; entry != 0; --entry) free_.push_back(entry - 1);
 }
 

@@ -150,8 +150,9 @@ std::optional<FabricEvent::Kind> kind_of(ibv_event_type type) {
     case IBV_EVENT_QP_REQ_ERR:
     case IBV_EVENT_QP_ACCESS_ERR:
       return FabricEvent::Kind::kQueuePairError;
-    case IBV_EVENT_CQ_ERR:
     case IBV_EVENT_SRQ_ERR:
+      return FabricEvent::Kind::kReceiveQueueError;
+    case IBV_EVENT_CQ_ERR:
     case IBV_EVENT_DEVICE_FATAL:
       return FabricEvent::Kind::kDeviceGone;
     case IBV_EVENT_PORT_ERR:
@@ -177,6 +178,9 @@ std::optional<FabricEvent> DeviceFabric::next_event() {
     const bool elsewhere = of_a_port && event.element.port_num != device_.port;
     FabricEvent reported{.detail = device_.name + ": " + ibv_event_type_str(event.event_type)};
     if (kind == FabricEvent::Kind::kQueuePairError) reported.queue_pair = event.element.qp->qp_num;
+    if (kind == FabricEvent::Kind::kReceiveQueueError) {
+      reported.receive_queue = static_cast<VerbsReceiveQueue*>(event.element.srq->srq_context);
+    }
     ibv_ack_async_event(&event);  // without this call, ibv_destroy_qp() would block
     if (!kind || elsewhere) continue;
     reported.kind = *kind;
