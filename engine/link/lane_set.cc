@@ -49,10 +49,9 @@ void LaneSet::end_deferred() {
   }
 }
 
-// Releases the domain if the link is down, if the domain has failed and has no lane, or if it has
-// had no lane for domain_linger.
-// Keeps the domain while a peer can still access the memory of an ended lane, so that new lanes of
-// the link use this domain, and the link never has several.
+// Releases a domain without lanes if the link is down, if the domain has failed, or if it has had
+// no lane for domain_linger. Keeps the domain while a peer can still access the memory of an ended
+// lane, so that new lanes of the link use this domain, and the link never has several.
 void LaneSet::release_unused_domain() {
   if (!domain_ || !members_.empty() || !deferred_.empty() || !domain_->empty()) return;
   const TimePoint now = reactor_.now();
