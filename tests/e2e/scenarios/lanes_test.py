@@ -133,6 +133,22 @@ class Lanes(Scenario):
             self.assertEqual(counted(nodes.a, "fallbacks")["add"], {"no_fabric": 1})
             self.assertIn("the configuration says tcp", nodes.a.get("/status")["fabric"])
 
+    def test_a_peer_that_refuses_lanes_serves_over_tcp_and_both_nodes_say_why(self):
+        why = "RDMA lanes: no memory left for "
+        with probe_nodes(fabric="loop", fabric_b={"kind": "loop", "max_pinned": "8MiB"}) as nodes, \
+                Client(nodes) as calls:
+            def is_refused():
+                self.assertEqual(calls.add(1, 1), 2)
+                return counted(nodes.a, "fallbacks")["add"]["refused"] > 0
+            wait_until("the client's node has learned that its lane is refused", is_refused)
+            self.assertEqual(by_rdma(nodes.a, "add"), 0)
+            errors = [lane["last_error"] for link in nodes.a.get("/status")["links"] for lane in link["lanes"]]
+            self.assertTrue(any(error.startswith("the peer: " + why) for error in errors), errors)
+            self.assertIn("peer host-a: an RDMA lane was refused, so its calls use TCP: " + why, nodes.b.log())
+            metrics = ask(nodes.b.admin, "GET", "/metrics")[1]
+            self.assertRegex(metrics, r"(?m)^hatrpc_lanes_refused_total [1-9]")
+            self.assertRegex(metrics, r"(?m)^hatrpc_rdma_memory_bytes ")
+
     def test_lanes_that_break_all_the_time_lose_no_call_silently(self):
         faults = {"kind": "loop", "faults": {"cut_within": 300}}
         server = start_server()
