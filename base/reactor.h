@@ -116,6 +116,17 @@ class ByteStream {
   // Returns the memory that contains every byte that peek() can return. The memory stays mapped
   // while the caller holds the pointer, even after the stream is destroyed.
   virtual std::shared_ptr<const std::span<std::byte>> memory() { return nullptr; }
+  // Reserves space for `bytes` bytes, after all bytes that were written or reserved before, and
+  // returns it; returns nothing if there is too little space. The caller fills the space, and then
+  // passes exactly the reserved bytes to write(), which does not copy them if they are the next.
+  // Until then write() accepts no other bytes. If the bytes are not written, the caller must call
+  // unreserve(). Each reserved space ends by one of the two, in the order of reserving.
+  virtual std::span<std::byte> reserve([[maybe_unused]] size_t bytes) { return {}; }
+  // Ends the reservation of the space that begins at `at`. Does nothing if write() has ended it.
+  virtual void unreserve([[maybe_unused]] const std::byte* at) {}
+  // Returns the memory that contains every byte that reserve() can return, as memory() does for
+  // peek().
+  virtual std::shared_ptr<const std::span<std::byte>> space_memory() { return nullptr; }
 
   // --- For connections that another process can continue (daemon/proxy/successor.h) ---
   // Returns the descriptors that another process needs to resume this connection. The stream still

@@ -280,6 +280,9 @@ void add_traffic(Page& page, Control& control) {
   page.counter("hatrpc_zero_copy_bytes_total",
                "Bytes that RDMA lanes took directly from an application's ring.",
                sum(&WorkerCounters::zero_copy_bytes));
+  page.counter("hatrpc_zero_copy_received_bytes_total",
+               "Bytes that RDMA lanes read directly into an application's ring.",
+               sum(&WorkerCounters::placed_bytes));
   page.gauge("hatrpc_upstream_connections_open", "Connections to local servers.",
              sum(&WorkerCounters::upstream_connections_open));
   page.counter("hatrpc_upstream_connects_total", "Attempts to connect to local servers.",

@@ -37,42 +37,43 @@ std::span<const std::byte> BulkSender::bulk(ByteStream& stream, uint64_t unexami
   return there.first(std::min<uint64_t>(there.size(), most));
 }
 
-bool BulkSender::prepare(const std::shared_ptr<engine::Fabric>& fabric, ByteStream& stream) {
-  if (refused_) return false;
-  if (memory_ && memory_->fabric == fabric) return true;
-  if (memory_.use_count() > 1) return false;  // lanes of the old fabric still use ranges of memory_
-  auto memory = stream.memory();
+std::shared_ptr<BorrowedMemory> RegisteredMemory::with(
+    const std::shared_ptr<engine::Fabric>& fabric, ByteStream& stream) {
+  if (refused_) return nullptr;
+  if (memory_ && memory_->fabric == fabric) return memory_;
+  if (memory_.use_count() > 1) return nullptr;  // lanes of the old fabric still use memory_
+  auto memory = part_ == Part::kBytes ? stream.memory() : stream.space_memory();
   auto region = fabric->register_own(*memory);
   if (!region) {
     refused_ = true;
     LOG_EVERY_T(WARNING, 10)
         << "shared memory: cannot register an application's ring, so its bytes are copied: "
         << region.error().message;
-    return false;
+    return nullptr;
   }
   memory_ =
       std::make_shared<BorrowedMemory>(&stream, fabric, std::move(memory), std::move(*region));
-  return true;
+  return memory_;
+}
+
+void RegisteredMemory::end() {
+  if (memory_) memory_->stream = nullptr;
+  memory_.reset();
 }
 
 bool BulkSender::send(ByteStream& stream, const BulkLane& to, const engine::FrameHeader& header,
                       std::span<const std::byte> bytes) {
-  if (state_ != State::kOffered || bytes.size() < kBytesMin || !prepare(to.fabric, stream)) {
-    return false;
-  }
+  if (state_ != State::kOffered || bytes.size() < kBytesMin) return false;
+  auto memory = memory_.with(to.fabric, stream);
+  if (!memory) return false;
   const engine::BorrowedRange borrowed{{const_cast<std::byte*>(bytes.data()),
                                         static_cast<uint32_t>(bytes.size()),
-                                        memory_->region->lkey()}};
-  to.borrowed_ranges.add(to.number, to.lane.send_zero_copy(header, borrowed), memory_,
-                         stream.borrow(bytes.size()));
+                                        memory->region->lkey()}};
+  const uint64_t frame = to.lane.send_zero_copy(header, borrowed);
+  to.borrowed_ranges.add(to.number, frame, std::move(memory), stream.borrow(bytes.size()));
   state_ = State::kBorrowed;
   bytes_sent_.add(bytes.size());
   return true;
-}
-
-void BulkSender::end() {
-  if (memory_) memory_->stream = nullptr;
-  memory_.reset();
 }
 
 }  // namespace hat

@@ -15,12 +15,14 @@
 // Thread   the worker's.
 #pragma once
 
+#include <algorithm>
 #include <memory>
 #include <vector>
 
 #include "base/check.h"
 #include "base/reactor.h"
 #include "daemon/metrics/counters.h"
+#include "daemon/proxy/unit_reader.h"
 #include "engine/fabric/fabric.h"
 #include "engine/memory/borrowed_range.h"
 #include "engine/rdma/rdma_lane.h"
@@ -33,6 +35,32 @@ struct BorrowedMemory {
   std::shared_ptr<engine::Fabric> fabric;
   std::shared_ptr<const std::span<std::byte>> memory;
   std::unique_ptr<engine::MemoryRegion> region;
+};
+
+// Registers one of the two memories of one byte stream, when it is needed first. Forgets the memory
+// when the stream ends; the memory then stays registered while another object holds it.
+class RegisteredMemory {
+ public:
+  enum class Part : uint8_t {
+    kBytes,  // the bytes of peek()
+    kSpace,  // the space of reserve()
+  };
+  explicit RegisteredMemory(Part part) : part_(part) {}
+  ~RegisteredMemory() { end(); }
+  RegisteredMemory(const RegisteredMemory&) = delete;
+  RegisteredMemory& operator=(const RegisteredMemory&) = delete;
+
+  // Returns the memory of `stream`, registered with `fabric`. Returns null if it cannot be
+  // registered: the fabric refuses it, or a lane of another fabric still uses the memory.
+  std::shared_ptr<BorrowedMemory> with(const std::shared_ptr<engine::Fabric>& fabric,
+                                       ByteStream& stream);
+  // Forgets the byte stream and its memory, because the byte stream ends.
+  void end();
+
+ private:
+  const Part part_;
+  bool refused_ = false;  // the fabric has refused to register the memory; with() does not retry
+  std::shared_ptr<BorrowedMemory> memory_;
 };
 
 // The ranges that the RDMA lanes of one link have borrowed.
@@ -75,12 +103,13 @@ class BulkSender {
  public:
   // Copying fewer bytes than this costs less than a zero-copy send.
   static constexpr size_t kBytesMin = 4096;
+  // If the stream has at least kLargeBytesMin bytes, bytes_to_copy() lets the caller read only
+  // kStartBytes of them. These contain the heads of nearly all messages.
+  static constexpr size_t kLargeBytesMin = 4 * kBytesMin;
+  static constexpr size_t kStartBytes = 2048;
 
   // Begins with no memory registered. Each send() adds its number of bytes to `bytes_sent`.
   explicit BulkSender(Counter& bytes_sent) : bytes_sent_(bytes_sent) {}
-  ~BulkSender() { end(); }
-  BulkSender(const BulkSender&) = delete;
-  BulkSender& operator=(const BulkSender&) = delete;
 
   // Calls `take` once with bytes at the front of `stream`, and then removes these bytes from
   // `stream`. Their number is at most `unexamined` (the bytes that need no parsing) and at most
@@ -97,6 +126,14 @@ class BulkSender {
     state_ = State::kIdle;
     return true;
   }
+  // Returns how many bytes, at most `budget`, the caller should read from `stream` into its own
+  // memory, because pass() has offered none. Between two units, this is only the start of a large
+  // message, so that most of the message can leave without a copy.
+  static size_t bytes_to_copy(ByteStream& stream, const UnitReader& reader, size_t budget) {
+    const bool starts_large = !reader.inside_unit() && !reader.opaque() &&
+                              stream.peek().size() >= kLargeBytesMin;
+    return starts_large ? std::min(budget, kStartBytes) : budget;
+  }
   // Sends a frame with `bytes` without a copy, and borrows `bytes` from `stream`. The `take`
   // function of pass() calls this with all bytes that `take` was given. Returns false if nothing
   // was sent, because pass() is not running, `bytes` are fewer than kBytesMin, or the memory cannot
@@ -104,19 +141,17 @@ class BulkSender {
   bool send(ByteStream& stream, const BulkLane& to, const engine::FrameHeader& header,
             std::span<const std::byte> bytes);
   // Forgets the byte stream and its memory, because the byte stream ends.
-  void end();
+  void end() { memory_.end(); }
 
  private:
   // kIdle ──pass()──▶ kOffered ──send()──▶ kBorrowed ──▶ kIdle
   //                       └───pass() ends without send()───▶ kIdle
   enum class State : uint8_t { kIdle, kOffered, kBorrowed };
   static std::span<const std::byte> bulk(ByteStream& stream, uint64_t unexamined, size_t budget);
-  bool prepare(const std::shared_ptr<engine::Fabric>& fabric, ByteStream& stream);
 
   Counter& bytes_sent_;
   State state_ = State::kIdle;
-  bool refused_ = false;  // the fabric has refused to register the memory; send() does not retry
-  std::shared_ptr<BorrowedMemory> memory_;
+  RegisteredMemory memory_{RegisteredMemory::Part::kBytes};
 };
 
 }  // namespace hat

@@ -110,6 +110,7 @@ class Connection final : public StreamEvents {
     const IoResult result = stream_->write(from);
     note_error(result, EPIPE, false);
     if (result.kind != IoResult::Kind::kOk) return result.kind;
+    require(reserved_.empty(), "it wrote before the reserved bytes");
     require(result.bytes >= 1 && result.bytes <= bytes, "it wrote no byte or too many");
     written_ += result.bytes;
     return result.kind;
@@ -132,6 +133,33 @@ class Connection final : public StreamEvents {
     read_ += bytes;
     if (!borrows) return stream_->take(bytes);
     borrowed_.push_back(stream_->borrow(bytes));
+  }
+  // Reserves space for `bytes` bytes; end_reservation() ends it.
+  void reserve(size_t bytes) {
+    if (!stream_ || bytes == 0 || ended_writes_) return;
+    const std::span<std::byte> space = stream_->reserve(bytes);
+    if (space.empty()) return;
+    require(space.size() == bytes, "it reserves another number of bytes");
+    memory_ = stream_->space_memory();
+    require(memory_ != nullptr && memory_->data() <= space.data() &&
+                space.data() + bytes <= memory_->data() + memory_->size(),
+            "it reserves more than its memory");
+    reserved_.push_back(space);
+  }
+  // Writes the space that was reserved first, or gives it back.
+  void end_reservation(bool writes) {
+    if (!stream_ || reserved_.empty()) return;
+    const std::span<std::byte> space = reserved_.front();
+    reserved_.erase(reserved_.begin());
+    if (!writes || ended_writes_) return stream_->unreserve(space.data());
+    for (size_t i = 0; i < space.size(); ++i) space[i] = pattern(written_ + i);
+    const iovec part{space.data(), space.size()};
+    const IoResult result = stream_->write({&part, 1});
+    note_error(result, EPIPE, false);
+    require(result.kind != IoResult::Kind::kWouldBlock, "reserved space must be free");
+    if (result.kind != IoResult::Kind::kOk) return stream_->unreserve(space.data());
+    require(result.bytes == space.size(), "it wrote a part of the reserved bytes");
+    written_ += result.bytes;
   }
   void give_back(size_t which) {
     if (!stream_ || borrowed_.empty()) return;
@@ -222,6 +250,7 @@ class Connection final : public StreamEvents {
   uint64_t written_ = 0;
   unsigned sum_ = 0;
   std::vector<uint64_t> borrowed_;
+  std::vector<std::span<std::byte>> reserved_;
   std::shared_ptr<const std::span<std::byte>> memory_;
   std::unique_ptr<Rogue> rogue_;
   std::unique_ptr<RingStream> stream_;
@@ -304,7 +333,7 @@ class Run {
   }
 
   void step(Connection& connection) {
-    switch (input_.next() % 16) {
+    switch (input_.next() % 18) {
       case 0:
       case 1:
         return iterate();
@@ -338,6 +367,10 @@ class Run {
       case 14:
         connection.look_at_memory();
         return connection.give_back(input_.next());
+      case 15:
+        return connection.reserve(size_t{input_.next()} * (1 + input_.next()));
+      case 16:
+        return connection.end_reservation(input_.next() % 4 != 0);
       default:
         if (input_.next() % 8 == 0) connection.end();
     }

@@ -107,13 +107,13 @@ bool RingStream::has_news() {
   if (reading_ && (again_ || ended_)) return true;
   if (channel_->broken()) return reading_ || writing_;
   if (reading_ && (!channel_->readable().empty() || channel_->at_end())) return true;
-  return writing_ && (!channel_->writable().empty() || channel_->gone());
+  return writing_ && (may_write() || channel_->gone());
 }
 
 void RingStream::notify() {
   hot_since_ = reactor_.now();
-  const bool writes = writing_ && (error_ != 0 || channel_->broken() || channel_->gone() ||
-                                   !channel_->writable().empty());
+  const bool writes =
+      writing_ && (error_ != 0 || channel_->broken() || channel_->gone() || may_write());
   // Delivers at most one event per poll, as for sockets, because the callback can destroy this
   // stream.
   if (writes) {
@@ -125,7 +125,8 @@ void RingStream::notify() {
 }
 
 uint32_t RingStream::wishes() const {
-  return (reading_ ? ring::kForData : 0) | (writing_ ? ring::kForSpace : 0);
+  const bool waits_for_space = writing_ && reserved_.empty();
+  return (reading_ ? ring::kForData : 0) | (waits_for_space ? ring::kForSpace : 0);
 }
 
 bool RingStream::cool() {
@@ -210,7 +211,7 @@ void RingStream::give_back(uint64_t borrowed) {
   if (bytes != 0) channel_->release(bytes);
 }
 
-std::shared_ptr<const std::span<std::byte>> RingStream::memory() {
+std::shared_ptr<const std::span<std::byte>> RingStream::mapped(ring::Side writer) {
   if (!channel_) return nullptr;
   struct Part {
     std::shared_ptr<const ring::Memory> all;
@@ -218,12 +219,15 @@ std::shared_ptr<const std::span<std::byte>> RingStream::memory() {
   };
   const auto& all = channel_->memory();
   const auto part =
-      std::make_shared<Part>(all, std::span(all->ring(ring::other(side_)), 2 * all->ring_bytes()));
+      std::make_shared<Part>(all, std::span(all->ring(writer), 2 * all->ring_bytes()));
   return {part, &part->bytes};
 }
 
 std::vector<int> RingStream::descriptors() const {
-  if (!channel_ || error_ != 0 || ended_ || !held_.empty() || channel_->broken()) return {};
+  if (!channel_ || error_ != 0 || ended_ || !held_.empty() || !reserved_.empty() ||
+      channel_->broken()) {
+    return {};
+  }
   return {channel_->fd(), channel_->memory()->fd()};
 }
 
@@ -231,6 +235,12 @@ IoResult RingStream::write(std::span<const iovec> from) {
   if (error_ != 0) return {IoResult::Kind::kError, 0, error_};
   if (!channel_) return {IoResult::Kind::kWouldBlock};
   if (channel_->gone()) return {IoResult::Kind::kError, 0, EPIPE};
+  if (!reserved_.empty()) {
+    const auto found = std::ranges::find(reserved_, from.front().iov_base, &Reserved::data);
+    if (found == reserved_.end()) return {IoResult::Kind::kWouldBlock};
+    DCHECK(from.size() == 1 && from.front().iov_len == found->bytes);
+    return write_reserved(found);
+  }
   size_t wanted = 0;
   for (const iovec& part : from) wanted += part.iov_len;
   const auto space = channel_->writable(wanted);
@@ -244,6 +254,49 @@ IoResult RingStream::write(std::span<const iovec> from) {
   if (written == 0) return {IoResult::Kind::kWouldBlock};
   channel_->publish(written);
   return {IoResult::Kind::kOk, written};
+}
+
+// --- Reserved space ---
+
+// Returns how many bytes the space at `at` begins after the next byte to write. The ring is mapped
+// twice in a row, so space that crosses the end of the ring is contiguous.
+size_t RingStream::ahead(const std::byte* at) {
+  const auto distance = static_cast<size_t>(at - channel_->writable(0).data());
+  return distance & (channel_->memory()->ring_bytes() - 1);
+}
+
+std::span<std::byte> RingStream::reserve(size_t bytes) {
+  if (error_ != 0 || !channel_ || ends_writes_ || channel_->gone() || channel_->broken()) return {};
+  const size_t before =
+      reserved_.empty() ? 0 : ahead(reserved_.back().data) + reserved_.back().bytes;
+  const auto space = channel_->writable(before + bytes);
+  if (channel_->broken() || space.size() < before + bytes) return {};
+  reserved_.push_back({space.data() + before, bytes});
+  return space.subspan(before, bytes);
+}
+
+// Writes reserved bytes. They are moved if a space before them was given back unused.
+IoResult RingStream::write_reserved(std::vector<Reserved>::iterator reserved) {
+  const auto [data, bytes] = *reserved;
+  reserved_.erase(reserved);
+  const auto space = channel_->writable(bytes);
+  if (space.size() < bytes) {  // the other side has set its counter back
+    error_ = EPROTO;
+    return broken();
+  }
+  std::byte* const to = space.data();
+  // `to` + `distance` can differ from `data`, because each byte of the ring has two addresses. Only
+  // with this one does memmove() see that the two ranges overlap.
+  if (const size_t distance = ahead(data); distance != 0) std::memmove(to, to + distance, bytes);
+  channel_->publish(bytes);
+  return {IoResult::Kind::kOk, bytes};
+}
+
+void RingStream::unreserve(const std::byte* at) {
+  const auto found = std::ranges::find(reserved_, at, &Reserved::data);
+  if (found == reserved_.end()) return;
+  reserved_.erase(found);
+  if (writing_) heat();
 }
 
 void RingStream::shutdown_write() {

@@ -46,7 +46,10 @@ class RingStream final : public ByteStream {
   void take(size_t bytes) override { hold(bytes, false); }
   uint64_t borrow(size_t bytes) override { return hold(bytes, true); }
   void give_back(uint64_t borrowed) override;
-  std::shared_ptr<const std::span<std::byte>> memory() override;
+  std::shared_ptr<const std::span<std::byte>> memory() override { return mapped(other(side_)); }
+  std::span<std::byte> reserve(size_t bytes) override;
+  void unreserve(const std::byte* at) override;
+  std::shared_ptr<const std::span<std::byte>> space_memory() override { return mapped(side_); }
   std::vector<int> descriptors() const override;
 
  private:
@@ -80,6 +83,15 @@ class RingStream final : public ByteStream {
     bool borrowed;
   };
   uint64_t hold(size_t bytes, bool borrowed);
+  // Space that reserve() has returned.
+  struct Reserved {
+    const std::byte* data;
+    size_t bytes;
+  };
+  bool may_write() { return reserved_.empty() && !channel_->writable().empty(); }
+  IoResult write_reserved(std::vector<Reserved>::iterator reserved);
+  size_t ahead(const std::byte* at);
+  std::shared_ptr<const std::span<std::byte>> mapped(hatrpc::ring::Side writer);
   static IoResult broken();
 
   static void on_event(evutil_socket_t, short, void* self);
@@ -91,7 +103,7 @@ class RingStream final : public ByteStream {
   StreamEvents& events_;
   Descriptor socket_;  // empty once channel_ exists, which then owns the socket
   const hatrpc::ring::Side side_;
-  int error_ = 0;  // an errno value: the handshake has failed
+  int error_ = 0;  // an errno value: the handshake or a write of reserved bytes has failed
   bool reading_ = false;
   bool writing_ = false;
   Attention attention_ = Attention::kNone;
@@ -102,6 +114,7 @@ class RingStream final : public ByteStream {
   TimePoint hot_since_{};          // when something last arrived, or heat() was called
   uint64_t released_ = 0;          // entries removed from held_ since the stream began
   Fifo<Held> held_;
+  std::vector<Reserved> reserved_;  // in the order of reserving; few, because they fit the ring
   std::optional<hatrpc::ring::Handshake> handshake_;
   std::optional<hatrpc::ring::Channel> channel_;
   event event_;

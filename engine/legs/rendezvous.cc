@@ -23,9 +23,10 @@ void Rendezvous::announced(const Envelope& control, const RemoteBuffer& there) {
   const uint32_t at_once =
       row(receiver_.shape().leg).replies ? receiver_.shape().slots : kRendezvousMax;
   const bool good = sequence && receiver_.receives_by(leg_) && bytes != 0 &&
-                    bytes <= kMessageBytesMax && buffer_of(*sequence) == nullptr &&
+                    bytes <= kMessageBytesMax && !receiver_.arrival(*sequence).announced &&
                     incoming_.size() + announced_.size() < at_once;
   if (!good) return lane_.breaks("it announces a message that is not expected now");
+  receiver_.announce(*sequence, control.frame);
   announced_.push_back({.sequence = *sequence, .frame = control.frame, .there = there});
   find_buffers();
 }
@@ -34,11 +35,8 @@ bool Rendezvous::find_buffers() {
   bool found = false;
   while (!announced_.empty() && announced_.front().sequence == lane_.first_waiting()) {
     Incoming& first = announced_.front();
-    auto buffer =
-        lane_.poller().arena().take_target(first.frame.payload_bytes, lane_.options().owner);
-    if (!buffer) break;
+    if (!find_memory(first)) break;
     found = true;
-    first.buffer = std::move(*buffer);
     incoming_.push_back(std::move(first));
     announced_.pop_front();
     on_buffer(incoming_.back());
@@ -47,16 +45,33 @@ bool Rendezvous::find_buffers() {
   return found;
 }
 
-Buffer* Rendezvous::buffer_of(uint64_t sequence) {
+// Finds memory for a message. Only READs go to an application's memory: a peer's WRITE would need
+// the right to access this memory.
+bool Rendezvous::find_memory(Incoming& message) {
+  const uint32_t bytes = message.frame.payload_bytes;
+  if (row(leg_).reads) {
+    const Place place = receiver_.place_for(message.sequence);
+    message.here = {place.data, bytes, place.lkey};
+    if (place.data != nullptr) return true;
+  }
+  auto buffer = lane_.poller().arena().take_target(bytes, lane_.options().owner);
+  if (!buffer) return false;
+  message.buffer = std::move(*buffer);
+  message.here = {message.buffer.bytes().data(), bytes, message.buffer.lkey()};
+  return true;
+}
+
+const Rendezvous::Incoming* Rendezvous::incoming(uint64_t sequence) const {
   const auto found = std::ranges::find(incoming_, sequence, &Incoming::sequence);
-  return found == incoming_.end() ? nullptr : &found->buffer;
+  return found == incoming_.end() ? nullptr : &*found;
 }
 
 void Rendezvous::arrived(uint64_t sequence) {
   const auto found = std::ranges::find(incoming_, sequence, &Incoming::sequence);
   Incoming incoming = std::move(*found);
   incoming_.erase(found);
-  receiver_.arrive(sequence, incoming.frame, std::move(incoming.buffer), leg_);
+  receiver_.arrive(sequence, incoming.frame, {incoming.here.data, incoming.here.bytes},
+                   std::move(incoming.buffer), leg_);
 }
 
 // --- The side that moves the bytes ---

@@ -19,12 +19,17 @@
 
 namespace hat::engine {
 
-// A message that has arrived; kept until all messages before it have been delivered.
+// A message that has arrived or was announced; kept until all messages before it have been
+// delivered.
 struct Arrival {
   bool here = false;
+  // True if the sender has announced the message, so that `frame` is known, and the message has not
+  // arrived yet.
+  bool announced = false;
+  bool placed = false;  // the payload is, or will be, in memory from LaneEvents::place_for()
   Leg leg = Leg::kSend;
   FrameHeader frame;
-  Bytes payload;                    // in `receive`, in `buffer`, or in the lane's window
+  Bytes payload;  // in `receive`, in `buffer`, in the lane's window, or in an application's memory
   std::optional<uint32_t> receive;  // the number of a receive of the poller
   Buffer buffer;
 };

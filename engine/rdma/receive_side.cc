@@ -124,9 +124,38 @@ bool ReceiveSide::arrive_in_window(uint64_t sequence, Leg leg) {
   return true;
 }
 
-void ReceiveSide::arrive(uint64_t sequence, const FrameHeader& frame, Buffer buffer, Leg leg) {
-  const Bytes payload = buffer.bytes();
-  put(sequence, {.leg = leg, .frame = frame, .payload = payload, .buffer = std::move(buffer)});
+void ReceiveSide::announce(uint64_t sequence, const FrameHeader& frame) {
+  DCHECK(in_.is_coming(sequence));
+  Arrival& arrival = in_.at(sequence);
+  arrival.announced = true;
+  arrival.placed = false;
+  arrival.frame = frame;
+}
+
+// The bytes of a stream go to its application in order. So a message has a place only if all
+// earlier bytes of its stream have theirs: if each earlier message that is not delivered yet is of
+// another stream, or has a place. The stream of a message that was not announced is not known.
+Place ReceiveSide::place_for(uint64_t sequence) {
+  Arrival& arrival = in_.at(sequence);
+  if (delivering_ || invalid_here(arrival.frame) != nullptr) return {};
+  for (uint64_t earlier = in_.next(); earlier != sequence; ++earlier) {
+    const Arrival& other = in_.at(earlier);
+    if (!other.here && !other.announced) return {};
+    if (other.frame.stream == arrival.frame.stream && !other.placed) return {};
+  }
+  const Place place = events_.place_for(arrival.frame);
+  arrival.placed = place.data != nullptr;
+  return place;
+}
+
+void ReceiveSide::arrive(uint64_t sequence, const FrameHeader& frame, Bytes payload, Buffer buffer,
+                         Leg leg) {
+  const bool placed = !buffer;
+  put(sequence, {.placed = placed,
+                 .leg = leg,
+                 .frame = frame,
+                 .payload = payload,
+                 .buffer = std::move(buffer)});
 }
 
 void ReceiveSide::put(uint64_t sequence, Arrival arrival) {

@@ -67,9 +67,14 @@ class ReceiveSide {
   // messages that are now in order. Returns false if the slot does not contain the message; the
   // lane is then down.
   bool arrive_in_window(uint64_t sequence, Leg leg);
-  // Accepts message `sequence`, which has arrived in `buffer`, and delivers all messages that are
-  // now in order.
-  void arrive(uint64_t sequence, const FrameHeader& frame, Buffer buffer, Leg leg);
+  // Records that the other side has announced message `sequence`.
+  void announce(uint64_t sequence, const FrameHeader& frame);
+  // Returns memory of an application for the payload of the announced message `sequence`, or no
+  // memory.
+  Place place_for(uint64_t sequence);
+  // Accepts message `sequence`, which has arrived at `payload`, and delivers all messages that are
+  // now in order. `buffer` contains the payload, or is empty if place_for() has returned its place.
+  void arrive(uint64_t sequence, const FrameHeader& frame, Bytes payload, Buffer buffer, Leg leg);
   // Returns how many calls of this side have not ended yet, but at most the number of slots. The
   // result is at least 1 while an arrived message waits for a message with a lower number.
   uint32_t due() const;

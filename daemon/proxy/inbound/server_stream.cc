@@ -198,6 +198,16 @@ void ServerStream::on_request_bytes(uint32_t lane, const FrameHeader& header, By
   advance();
 }
 
+engine::Place ServerStream::place_for(const FrameHeader& header, const PlaceAsker& asker) {
+  if (header.kind != FrameKind::kMore || stream_.is_closed() || upstream_ == nullptr ||
+      stream_.lane().number != asker.lane) {
+    return {};
+  }
+  const ServedCall* const call = calls_.arriving(header.call);
+  if (call == nullptr || call->must_wait() || !call->is_handed_over()) return {};
+  return upstream_->place(asker, header.payload_bytes);
+}
+
 void ServerStream::on_cancel(uint64_t ordinal) {
   for (size_t i = 0; i < calls_.size(); ++i) {
     ServedCall& call = calls_[i];

@@ -17,7 +17,8 @@ UpstreamConnection::UpstreamConnection(Worker& worker, const ServedConfig& serve
       served_(served),
       next_id_(first_id),
       stream_(worker.reactor().connect(served.upstream, *this)),
-      bulk_(worker.counters().zero_copy_bytes) {
+      bulk_(worker.counters().zero_copy_bytes),
+      receiver_(worker.counters().placed_bytes) {
   worker_.counters().upstream_connects.add();
   worker_.counters().upstream_connections_open.add();
   out_.await_writable(*stream_);
@@ -32,7 +33,8 @@ UpstreamConnection::UpstreamConnection(Worker& worker, const ServedConfig& serve
       output_(Output::kOpen),
       carried_(connection.unchecked ? Carried::kUnchecked : Carried::kChecked),
       stream_(worker.reactor().resume(std::move(connection.descriptors), *this)),
-      bulk_(worker.counters().zero_copy_bytes) {
+      bulk_(worker.counters().zero_copy_bytes),
+      receiver_(worker.counters().placed_bytes) {
   worker_.counters().upstream_connections_open.add();
 }
 
@@ -167,7 +169,8 @@ bool UpstreamConnection::read_once() {
                                      [this](Bytes bulk) { user_->on_upstream_bytes(bulk); })) {
     return true;
   }
-  const auto space = worker_.scratch().first(budget);
+  const auto space =
+      worker_.scratch().first(BulkSender::bytes_to_copy(*stream_, replies_, budget));
   const IoResult result = stream_->read(space);
   switch (result.kind) {
     case IoResult::Kind::kOk:

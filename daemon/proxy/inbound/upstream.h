@@ -26,6 +26,7 @@
 #include "daemon/proxy/inbound/detached_connections.h"
 #include "daemon/proxy/inbound/inbound_lane.h"
 #include "daemon/proxy/inbound/peer_share.h"
+#include "daemon/proxy/places.h"
 #include "daemon/proxy/unit_reader.h"
 #include "daemon/proxy/zero_copy.h"
 
@@ -92,6 +93,12 @@ class UpstreamConnection final : public StreamEvents {
   // of `part`.
   bool send_zero_copy(AcceptedLink& link, const InboundLane& lane,
                       const engine::FrameHeader& header, Bytes part);
+  // Returns space in the server's ring for the next `bytes` bytes of a request, which the lane of
+  // `asker` READs; returns no space if there is none, or if earlier bytes still wait for space.
+  engine::Place place(const PlaceAsker& asker, size_t bytes) {
+    return passes_at_once() && takes_all() ? receiver_.place(*stream_, asker, bytes)
+                                           : engine::Place();
+  }
   const ServedConfig& served() const { return served_; }
 
   // Returns what another stream needs to continue the connection, with duplicates of the
@@ -184,6 +191,7 @@ class UpstreamConnection final : public StreamEvents {
   bool dead_ = false;        // the connection has failed or was abandoned; no event follows
   std::unique_ptr<ByteStream> stream_;
   BulkSender bulk_;
+  BulkReceiver receiver_;
 };
 
 // All upstream connections of one worker.

@@ -75,6 +75,16 @@ void ClientConnection::on_frame(const FrameHeader& header, Bytes payload) {
   if (!over() && !reading_) resume();
 }
 
+engine::Place ClientConnection::place_for(const FrameHeader& header, const PlaceAsker& asker) {
+  if (header.kind != FrameKind::kMore || mode_ == Mode::kOpaque || over() || calls_.empty() ||
+      !out_.empty()) {
+    return {};
+  }
+  const Call& call = calls_.front();
+  if (call.ordinal != header.call || !call.reply_started || call.failure) return {};
+  return stream_.place(*client_, asker, header.payload_bytes);
+}
+
 void ClientConnection::on_reply(const FrameHeader& header, Bytes payload) {
   // The peer may have sent the reply before it knew that the stream is opaque. The reply is then
   // passed on as opaque bytes.

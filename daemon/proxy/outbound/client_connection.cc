@@ -68,7 +68,8 @@ void ClientConnection::on_readable() {
     if (stream_.bulk().pass(*client_, unexamined, budget, [this](Bytes bulk) { take(bulk); })) {
       continue;
     }
-    const auto space = worker_.scratch().first(budget);
+    const auto space =
+        worker_.scratch().first(BulkSender::bytes_to_copy(*client_, reader_, budget));
     const IoResult result = client_->read(space);
     switch (result.kind) {
       case IoResult::Kind::kWouldBlock:

@@ -46,7 +46,8 @@ OutboundStream::OutboundStream(Worker& worker, ClientConnection& owner, size_t e
       owner_(owner),
       endpoint_(endpoint),
       turn_(turn),
-      bulk_(worker.counters().zero_copy_bytes) {}
+      bulk_(worker.counters().zero_copy_bytes),
+      receiver_(worker.counters().placed_bytes) {}
 
 void OutboundStream::open(PeerLink& peer) {
   DCHECK(!exists() && !opened_);

@@ -58,6 +58,12 @@ void PeerLink::on_stream_frame(const engine::FrameHeader& header, engine::Bytes 
   if (stream != streams_.end()) stream->second->on_frame(header, payload);
 }
 
+engine::Place PeerLink::on_lane_place(uint32_t lane, const engine::FrameHeader& header) {
+  const auto stream = streams_.find(header.stream);
+  if (stream == streams_.end()) return {};
+  return stream->second->place_for(header, {lane, lanes_->fabric(), places_});
+}
+
 void PeerLink::flush() {
   if (!lanes_) {
     last_frames_.clear();

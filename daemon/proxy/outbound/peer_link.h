@@ -73,7 +73,7 @@ class PeerLink final : public engine::LinkEvents, public PeerLanesEvents {
   bool all_sent() const;
 
   // Passes a frame from the link or from one of its lanes on to the stream's client connection.
-  void on_stream_frame(const engine::FrameHeader& header, engine::Bytes payload) override;
+  void on_stream_frame(const engine::FrameHeader& header, engine::Bytes payload);
 
  private:
   enum class State : uint8_t {
@@ -101,7 +101,15 @@ class PeerLink final : public engine::LinkEvents, public PeerLanesEvents {
   void on_lane_returned(uint32_t lane, uint64_t frame) override {
     borrowed_ranges_.returned(lane, frame);
   }
-  void on_lane_gone(uint32_t lane) override { borrowed_ranges_.lane_gone(lane); }
+  engine::Place on_lane_place(uint32_t lane, const engine::FrameHeader& header) override;
+  void on_lane_frame(const engine::FrameHeader& header, engine::Bytes payload) override {
+    on_stream_frame(header, payload);
+    places_.handled(payload.data());
+  }
+  void on_lane_gone(uint32_t lane) override {
+    borrowed_ranges_.lane_gone(lane);
+    places_.lane_gone(lane);
+  }
 
   void change_to(State next);
   void agree_to_go_away();
@@ -115,6 +123,7 @@ class PeerLink final : public engine::LinkEvents, public PeerLanesEvents {
   // The last frames of ended streams that were sent on RDMA lanes and may not have arrived yet.
   std::vector<LastFrame> last_frames_;
   BorrowedRanges borrowed_ranges_;
+  Places places_;
   engine::Link link_;
   std::unique_ptr<PeerLanes> lanes_;  // `lanes_` and `costs_` are destroyed before the session
   std::unique_ptr<engine::CalibrationSession> costs_;

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+// daemon/proxy/places.h: space in applications' rings, into which RDMA lanes READ the bytes inside
+// large messages, so that the daemon need not copy them.
+//
+// A BulkReceiver belongs to one byte stream and reserves space in its ring. A Places object belongs
+// to one link and lists the spaces into which the link's lanes READ. The two objects can be
+// destroyed in any order, because the memory stays mapped and registered while a lane can write to
+// it.
+//
+// The fabric registers the memory for this daemon's own READs only, so peers cannot access it. The
+// application can see and change the bytes before the daemon announces them in the ring; the daemon
+// does not look at them.
+//
+// Bounds   by the ring: a space that does not fit into the ring is not reserved.
+// Thread   the worker's.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "daemon/proxy/zero_copy.h"
+#include "engine/lane.h"
+
+namespace hat {
+
+class Places {
+ public:
+  // Records that a lane READs into the space at `data`, which is reserved in `memory`.
+  void add(uint32_t lane, const std::byte* data, std::shared_ptr<BorrowedMemory> memory) {
+    places_.push_back({lane, data, std::move(memory)});
+  }
+  // Ends the use of the space at `payload`, because the frame with this payload was handled. Does
+  // nothing if no place is there. If the frame was dropped, gives the space back to the ring.
+  void handled(const std::byte* payload);
+  // Gives back all spaces of this lane, because the lane is gone.
+  void lane_gone(uint32_t lane);
+
+ private:
+  struct Used {
+    uint32_t lane;
+    const std::byte* data;
+    std::shared_ptr<BorrowedMemory> memory;
+  };
+  static void give_back(const Used& place);
+
+  std::vector<Used> places_;  // few: a lane has at most kRendezvousMax messages in buffers
+};
+
+// The RDMA lane that asks for a place: its number and fabric, and the places of its link.
+struct PlaceAsker {
+  uint32_t lane;
+  const std::shared_ptr<engine::Fabric>& fabric;
+  Places& places;
+};
+
+// Reserves space in one byte stream for the payloads that a lane READs.
+class BulkReceiver {
+ public:
+  // Begins with no memory registered. Each place() adds its number of bytes to `bytes_placed`.
+  explicit BulkReceiver(Counter& bytes_placed) : bytes_placed_(bytes_placed) {}
+
+  // Returns space in `stream` for a payload of `bytes` bytes, or no space. The caller passes the
+  // payload to ByteStream::write() when it has arrived, and nothing else before it.
+  engine::Place place(ByteStream& stream, const PlaceAsker& asker, size_t bytes);
+  // Forgets the byte stream and its memory, because the byte stream ends.
+  void end() { memory_.end(); }
+
+ private:
+  Counter& bytes_placed_;
+  RegisteredMemory memory_{RegisteredMemory::Part::kSpace};
+};
+
+}  // namespace hat

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+// engine/rdma/place_test.cc: READs into an application's memory (LaneEvents::place_for()).
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <chrono>
+#include <vector>
+
+#include "engine/fabric/loop/loop_fabric.h"
+#include "engine/rdma/lane_side.h"
+
+namespace hat::engine {
+namespace {
+
+constexpr size_t kPiece = 5000;  // bytes; more than a SEND carries
+
+class Placing : public testing::Test {
+ protected:
+  Placing() {
+    RdmaLaneOptions options = options_for(*find("read_rndv"), *find("read_rndv"));
+    join(client_, server_, options);
+    server_.on_call = [this](const FrameHeader& header, Bytes payload) {
+      arrived_.push_back({header.call, payload.data(), payload.size()});
+    };
+  }
+  ~Placing() override { server_.lane.reset(); }  // before the memory into which it READs
+
+  static const Protocol* find(std::string_view name) { return &protocol(*find_protocol(name)); }
+
+  // Returns piece `n` of the server's application's memory.
+  std::byte* piece(size_t n) const { return memory_.bytes().data() + n * kPiece; }
+  void send(uint32_t stream, uint64_t call, size_t bytes = kPiece) {
+    client_.lane->send({.kind = FrameKind::kCall,
+                        .flags = kLastPiece,
+                        .replies = 1,
+                        .stream = stream,
+                        .call = call},
+                       {pattern(call, bytes)});
+  }
+  bool all_arrive(size_t count) {
+    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+    while (arrived_.size() < count && std::chrono::steady_clock::now() < end) {
+      client_.iterate();
+      server_.iterate();
+    }
+    for (const std::string& why : server_.down) ADD_FAILURE() << why;
+    return arrived_.size() == count;
+  }
+
+  struct Arrived {
+    uint64_t call;
+    const std::byte* data;
+    size_t bytes;
+  };
+  LaneSide client_{open_loop_fabric};
+  LaneSide server_{open_loop_fabric};
+  const SharedMemory memory_ = *SharedMemory::create("application", 16 * kPiece);
+  const std::unique_ptr<MemoryRegion> region_ = *server_.fabric->register_own(memory_.bytes());
+  std::vector<Arrived> arrived_;
+};
+
+TEST_F(Placing, PutsPayloadsWhereTheReceiverWants) {
+  size_t places = 0;
+  server_.on_place = [&](const FrameHeader& header) {
+    EXPECT_EQ(header.payload_bytes, kPiece);
+    return Place{piece(places++), region_->lkey()};
+  };
+  for (uint64_t call = 1; call <= 8; ++call) send(1, call);
+  ASSERT_TRUE(all_arrive(8));
+  for (size_t i = 0; i < 8; ++i) {
+    EXPECT_EQ(arrived_[i].call, i + 1);
+    ASSERT_EQ(arrived_[i].data, piece(i));
+    EXPECT_TRUE(std::ranges::equal(std::span(piece(i), kPiece), pattern(i + 1, kPiece)));
+  }
+}
+
+TEST_F(Placing, AsksOnlyIfAllEarlierBytesOfTheStreamHaveTheirPlace) {
+  std::vector<uint64_t> asked;
+  server_.on_place = [&](const FrameHeader& header) {
+    asked.push_back(header.call);
+    // The application of stream 1 has no space for call 2.
+    return header.call == 2 ? Place{} : Place{piece(header.call), region_->lkey()};
+  };
+  send(1, 1);
+  send(1, 2);
+  send(1, 3);  // call 2 of this stream waits in a buffer
+  send(2, 4);
+  send(2, 5, 100);  // arrives by a SEND, and waits for the calls before it
+  send(2, 6);
+  ASSERT_TRUE(all_arrive(6));
+  for (size_t i = 0; i < 6; ++i) EXPECT_EQ(arrived_[i].call, i + 1);
+  EXPECT_EQ(asked, (std::vector<uint64_t>{1, 2, 4}));
+  EXPECT_EQ(arrived_[3].data, piece(4));
+  EXPECT_NE(arrived_[5].data, piece(6));
+}
+
+TEST_F(Placing, NeverAsksForMessagesThatThePeerWrites) {
+  server_.lane.reset();
+  client_.lane.reset();
+  join(client_, server_, options_for(*find("write_rndv"), *find("write_rndv")));
+  server_.on_place = [&](const FrameHeader&) {
+    ADD_FAILURE() << "the peer would need the right to write to the application's memory";
+    return Place{};
+  };
+  for (uint64_t call = 1; call <= 8; ++call) send(1, call);
+  EXPECT_TRUE(all_arrive(8));
+}
+
+}  // namespace
+}  // namespace hat::engine
