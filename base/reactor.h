@@ -59,6 +59,9 @@ class StreamEvents {
   // Handles that the stream has space again, has connected, or has failed; after a failure write()
   // returns the error. The reactor calls this only after want_write(true).
   virtual void on_writable() = 0;
+  // Reports that the other side of a stream over shared memory has read so much that at least half
+  // of the memory is free again. The reactor calls this once after shortage() has found less.
+  virtual void on_half_free() {}
 };
 
 // A connected (or connecting) byte stream. The destructor closes the connection as close(2) does:
@@ -124,6 +127,9 @@ class ByteStream {
   virtual std::span<std::byte> reserve([[maybe_unused]] size_t bytes) { return {}; }
   // Ends the reservation of the space that begins at `at`. Does nothing if write() has ended it.
   virtual void unreserve([[maybe_unused]] const std::byte* at) {}
+  // Returns how many bytes of `bytes` do not fit into the free space: the other side has not read
+  // what write() accepted before. Returns 0 if the memory is smaller than `bytes`.
+  virtual size_t shortage([[maybe_unused]] size_t bytes) { return 0; }
   // Returns the memory that contains every byte that reserve() can return, as memory() does for
   // peek().
   virtual std::shared_ptr<const std::span<std::byte>> space_memory() { return nullptr; }

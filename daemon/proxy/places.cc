@@ -29,6 +29,10 @@ engine::Place BulkReceiver::place(ByteStream& stream, const PlaceAsker& asker, s
   if (bytes < BulkSender::kBytesMin) return {};
   const auto space = stream.reserve(bytes);
   if (space.empty()) return {};
+  if (!asker.is_next) {
+    stream.unreserve(space.data());
+    return {.later = true};
+  }
   auto memory = memory_.with(asker.fabric, stream);
   if (!memory) {
     stream.unreserve(space.data());

@@ -51,6 +51,7 @@ struct PlaceAsker {
   uint32_t lane;
   const std::shared_ptr<engine::Fabric>& fabric;
   Places& places;
+  bool is_next;  // LaneEvents::place_for()
 };
 
 // Reserves space in one byte stream for the payloads that a lane READs.
@@ -60,7 +61,8 @@ class BulkReceiver {
   explicit BulkReceiver(Counter& bytes_placed) : bytes_placed_(bytes_placed) {}
 
   // Returns space in `stream` for a payload of `bytes` bytes, or no space. The caller passes the
-  // payload to ByteStream::write() when it has arrived, and nothing else before it.
+  // payload to ByteStream::write() when it has arrived, and nothing else before it. If
+  // `asker.is_next` is false, returns `later` instead of space.
   engine::Place place(ByteStream& stream, const PlaceAsker& asker, size_t bytes);
   // Forgets the byte stream and its memory, because the byte stream ends.
   void end() { memory_.end(); }

@@ -107,6 +107,7 @@ bool RingStream::has_news() {
   if (reading_ && (again_ || ended_)) return true;
   if (channel_->broken()) return reading_ || writing_;
   if (reading_ && (!channel_->readable().empty() || channel_->at_end())) return true;
+  if (has_half_free()) return true;
   return writing_ && (may_write() || channel_->gone());
 }
 
@@ -118,6 +119,9 @@ void RingStream::notify() {
   // stream.
   if (writes) {
     events_.on_writable();
+  } else if (error_ == 0 && has_half_free()) {
+    awaits_half_free_ = false;
+    events_.on_half_free();
   } else if (reading_) {  // false if the other side has set its counters back
     again_ = false;
     events_.on_readable();
@@ -125,14 +129,17 @@ void RingStream::notify() {
 }
 
 uint32_t RingStream::wishes() const {
-  const bool waits_for_space = writing_ && reserved_.empty();
+  const bool waits_for_space = (writing_ && reserved_.empty()) || awaits_half_free_;
   return (reading_ ? ring::kForData : 0) | (waits_for_space ? ring::kForSpace : 0);
 }
 
 bool RingStream::cool() {
-  if (has_news()) return false;
   const bool waits = channel_ && wishes() != 0;
-  if (waits && !channel_->may_sleep(wishes())) return false;
+  if (waits) channel_->arm(wishes());
+  if (has_news()) {  // checked after arm(), so that the other side sees the bits or this side the news
+    if (waits) channel_->stay_awake(wishes());
+    return false;
+  }
   change_to(waits ? Attention::kDoorbell : Attention::kNone);
   return true;
 }
@@ -290,6 +297,29 @@ IoResult RingStream::write_reserved(std::vector<Reserved>::iterator reserved) {
   if (const size_t distance = ahead(data); distance != 0) std::memmove(to, to + distance, bytes);
   channel_->publish(bytes);
   return {IoResult::Kind::kOk, bytes};
+}
+
+// --- Space that is free again ---
+
+size_t RingStream::unread() {
+  const size_t ring_bytes = channel_->memory()->ring_bytes();
+  return ring_bytes - channel_->writable(ring_bytes).size();
+}
+
+bool RingStream::has_half_free() {
+  return awaits_half_free_ && channel_ && unread() <= channel_->memory()->ring_bytes() / 2;
+}
+
+size_t RingStream::shortage(size_t bytes) {
+  if (error_ != 0 || !channel_ || channel_->broken() || channel_->gone()) return 0;
+  const size_t ring_bytes = channel_->memory()->ring_bytes();
+  if (bytes > ring_bytes) return 0;
+  const size_t used = unread();
+  if (channel_->broken()) return 0;
+  awaits_half_free_ = used > ring_bytes / 2;
+  if (awaits_half_free_) heat();
+  const size_t free = ring_bytes - used;
+  return bytes > free ? bytes - free : 0;
 }
 
 void RingStream::unreserve(const std::byte* at) {

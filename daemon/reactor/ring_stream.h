@@ -49,6 +49,7 @@ class RingStream final : public ByteStream {
   std::shared_ptr<const std::span<std::byte>> memory() override { return mapped(other(side_)); }
   std::span<std::byte> reserve(size_t bytes) override;
   void unreserve(const std::byte* at) override;
+  size_t shortage(size_t bytes) override;
   std::shared_ptr<const std::span<std::byte>> space_memory() override { return mapped(side_); }
   std::vector<int> descriptors() const override;
 
@@ -88,6 +89,8 @@ class RingStream final : public ByteStream {
     const std::byte* data;
     size_t bytes;
   };
+  size_t unread();
+  bool has_half_free();
   bool may_write() { return reserved_.empty() && !channel_->writable().empty(); }
   IoResult write_reserved(std::vector<Reserved>::iterator reserved);
   size_t ahead(const std::byte* at);
@@ -108,6 +111,7 @@ class RingStream final : public ByteStream {
   bool writing_ = false;
   Attention attention_ = Attention::kNone;
   bool again_ = false;             // read_again() was called
+  bool awaits_half_free_ = false;  // shortage() has found that less than half of the ring is free
   std::optional<IoResult> ended_;  // set once the end or an error was read: read() returns it from
                                    // then on
   bool ends_writes_ = false;       // shutdown_write() was called, perhaps before channel_ existed

@@ -45,7 +45,7 @@ bool Rendezvous::find_buffers() {
   return found;
 }
 
-// Finds memory for a message. Only READs go to an application's memory: a peer's WRITE would need
+// Finds memory for a message. Returns false if there is none yet. Only READs go to an application's memory: a peer's WRITE would need
 // the right to access this memory.
 bool Rendezvous::find_memory(Incoming& message) {
   const uint32_t bytes = message.frame.payload_bytes;
@@ -53,6 +53,7 @@ bool Rendezvous::find_memory(Incoming& message) {
     const Place place = receiver_.place_for(message.sequence);
     message.here = {place.data, bytes, place.lkey};
     if (place.data != nullptr) return true;
+    if (place.later) return false;
   }
   auto buffer = lane_.poller().arena().take_target(bytes, lane_.options().owner);
   if (!buffer) return false;

@@ -49,7 +49,8 @@ class LaneSetEvents {
   // Returns the memory for the payload of a frame that the lane is about to READ, or no memory
   // (LaneEvents::place_for()).
   virtual Place on_lane_place(LaneSet&, [[maybe_unused]] uint32_t lane,
-                              [[maybe_unused]] const FrameHeader& header) {
+                              [[maybe_unused]] const FrameHeader& header,
+                              [[maybe_unused]] bool is_next) {
     return {};
   }
   // Reports that the lane no longer uses the memory that frame `frame` borrowed from an application
@@ -115,7 +116,7 @@ class LaneSet final : public LaneFrames {
   struct Member final : LaneEvents {
     Member(LaneSet& of, uint32_t its_number) : set(of), number(its_number) {}
     void on_frame(const FrameHeader& header, Bytes payload) override;
-    Place place_for(const FrameHeader& header) override;
+    Place place_for(const FrameHeader& header, bool is_next) override;
     void on_returned(uint64_t frame) override;
     void on_down(const std::string& reason) override;
 

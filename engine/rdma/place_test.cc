@@ -61,7 +61,8 @@ class Placing : public testing::Test {
 
 TEST_F(Placing, PutsPayloadsWhereTheReceiverWants) {
   size_t places = 0;
-  server_.on_place = [&](const FrameHeader& header) {
+  server_.on_place = [&](const FrameHeader& header, bool is_next) {
+    EXPECT_TRUE(is_next);
     EXPECT_EQ(header.payload_bytes, kPiece);
     return Place{piece(places++), region_->lkey()};
   };
@@ -74,31 +75,45 @@ TEST_F(Placing, PutsPayloadsWhereTheReceiverWants) {
   }
 }
 
-TEST_F(Placing, AsksOnlyIfAllEarlierBytesOfTheStreamHaveTheirPlace) {
-  std::vector<uint64_t> asked;
-  server_.on_place = [&](const FrameHeader& header) {
-    asked.push_back(header.call);
+TEST_F(Placing, SaysWhetherAllEarlierBytesOfTheStreamHaveTheirPlace) {
+  std::vector<uint64_t> next;
+  server_.on_place = [&](const FrameHeader& header, bool is_next) {
+    if (is_next) next.push_back(header.call);
     // The application of stream 1 has no space for call 2.
-    return header.call == 2 ? Place{} : Place{piece(header.call), region_->lkey()};
+    return header.call == 2 || !is_next ? Place{} : Place{piece(header.call), region_->lkey()};
   };
   send(1, 1);
   send(1, 2);
   send(1, 3);  // call 2 of this stream waits in a buffer
   send(2, 4);
-  send(2, 5, 100);  // arrives by a SEND, and waits for the calls before it
+  send(2, 5, 0);  // arrives by a SEND, and waits for the calls before it
   send(2, 6);
   ASSERT_TRUE(all_arrive(6));
   for (size_t i = 0; i < 6; ++i) EXPECT_EQ(arrived_[i].call, i + 1);
-  EXPECT_EQ(asked, (std::vector<uint64_t>{1, 2, 4}));
+  EXPECT_EQ(next, (std::vector<uint64_t>{1, 2, 4}));
   EXPECT_EQ(arrived_[3].data, piece(4));
   EXPECT_NE(arrived_[5].data, piece(6));
+}
+
+TEST_F(Placing, WaitsForEarlierFramesIfTheReceiverWants) {
+  server_.on_place = [&](const FrameHeader& header, bool is_next) {
+    if (!is_next) return Place{.later = true};
+    // The first frame of each stream has no place.
+    return header.call % 10 == 0 ? Place{} : Place{piece(header.call % 10), region_->lkey()};
+  };
+  for (const uint64_t call : {10, 11, 12}) send(1, call);
+  for (const uint64_t call : {20, 23, 24}) send(2, call);
+  ASSERT_TRUE(all_arrive(6));
+  for (const size_t i : {1, 2, 4, 5}) {
+    EXPECT_EQ(arrived_[i].data, piece(arrived_[i].call % 10)) << arrived_[i].call;
+  }
 }
 
 TEST_F(Placing, NeverAsksForMessagesThatThePeerWrites) {
   server_.lane.reset();
   client_.lane.reset();
   join(client_, server_, options_for(*find("write_rndv"), *find("write_rndv")));
-  server_.on_place = [&](const FrameHeader&) {
+  server_.on_place = [&](const FrameHeader&, bool) {
     ADD_FAILURE() << "the peer would need the right to write to the application's memory";
     return Place{};
   };

@@ -138,12 +138,14 @@ void ReceiveSide::announce(uint64_t sequence, const FrameHeader& frame) {
 Place ReceiveSide::place_for(uint64_t sequence) {
   Arrival& arrival = in_.at(sequence);
   if (delivering_ || invalid_here(arrival.frame) != nullptr) return {};
-  for (uint64_t earlier = in_.next(); earlier != sequence; ++earlier) {
+  bool is_next = true;
+  for (uint64_t earlier = in_.next(); is_next && earlier != sequence; ++earlier) {
     const Arrival& other = in_.at(earlier);
-    if (!other.here && !other.announced) return {};
-    if (other.frame.stream == arrival.frame.stream && !other.placed) return {};
+    const bool is_known = other.here || other.announced;
+    is_next = is_known && (other.placed || other.frame.stream != arrival.frame.stream);
   }
-  const Place place = events_.place_for(arrival.frame);
+  const Place place = events_.place_for(arrival.frame, is_next);
+  DCHECK(is_next || place.data == nullptr) << "earlier bytes of the stream have no place";
   arrival.placed = place.data != nullptr;
   return place;
 }

@@ -70,7 +70,7 @@ class ReceiveSide {
   // Records that the other side has announced message `sequence`.
   void announce(uint64_t sequence, const FrameHeader& frame);
   // Returns memory of an application for the payload of the announced message `sequence`, or no
-  // memory.
+  // memory (LaneEvents::place_for()).
   Place place_for(uint64_t sequence);
   // Accepts message `sequence`, which has arrived at `payload`, and delivers all messages that are
   // now in order. `buffer` contains the payload, or is empty if place_for() has returned its place.

@@ -242,10 +242,10 @@ void AcceptedLink::on_lane_message(engine::LaneSet&, uint32_t lane, const FrameH
 }
 
 engine::Place AcceptedLink::on_lane_place(engine::LaneSet&, uint32_t lane,
-                                          const FrameHeader& header) {
+                                          const FrameHeader& header, bool is_next) {
   const auto stream = streams_.find(header.stream);
   if (stream == streams_.end()) return {};
-  return stream->second->place_for(header, {lane, lanes_->fabric(), places_});
+  return stream->second->place_for(header, {lane, lanes_->fabric(), places_, is_next});
 }
 
 // Ends the streams on the lane at both sides, because frames that were on their way can be lost.

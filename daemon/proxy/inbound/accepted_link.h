@@ -112,7 +112,7 @@ class AcceptedLink final : private engine::SessionEvents,
     borrowed_ranges_.returned(lane, frame);
   }
   engine::Place on_lane_place(engine::LaneSet&, uint32_t lane,
-                              const engine::FrameHeader& header) override;
+                              const engine::FrameHeader& header, bool is_next) override;
   void on_lane_gone(engine::LaneSet&, uint32_t lane) override {
     borrowed_ranges_.lane_gone(lane);
     places_.lane_gone(lane);

@@ -110,8 +110,9 @@ void ServerStream::finish_reply(thrift::Outcome outcome) {
                          "the client gave up an earlier request before all of it was sent");
   }
   if (pooled_ && upstream_ && calls_.empty()) {  // the next call may share a connection again
-    stream_.grant(upstream_->backlog());
+    const size_t backlog = upstream_->backlog();
     close_upstream();
+    grant_as_read(backlog);
   }
   advance();
 }

@@ -129,6 +129,7 @@ class ServerStream final : private UnitSink,
   void on_upstream_connected() override;
   void on_upstream_bytes(Bytes bytes) override;
   void on_upstream_wrote(size_t bytes) override;
+  void on_upstream_half_free() override { grant_as_read(0); }
   void on_upstream_end() override;
   void on_upstream_broke(const std::string& reason) override;
   bool ensure_upstream();
@@ -139,6 +140,7 @@ class ServerStream final : private UnitSink,
   void advance();
   void lose_upstream(engine::Failure failure, bool delivered, std::string_view detail);
   void close_upstream();
+  void grant_as_read(size_t bytes);
   void end_server();
   void answer_sync();
 

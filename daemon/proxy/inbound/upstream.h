@@ -49,6 +49,8 @@ class UpstreamUser {
   virtual void on_upstream_bytes(Bytes bytes) = 0;
   // Reports that the server has taken `bytes` bytes, or that they were dropped after an error.
   virtual void on_upstream_wrote(size_t bytes) = 0;
+  // Reports that the server has read so much from its ring that shortage() is smaller now.
+  virtual void on_upstream_half_free() {}
   // Reports that the server will send no more bytes.
   virtual void on_upstream_end() = 0;
   // Reports that the connection was refused or has failed.
@@ -78,6 +80,9 @@ class UpstreamConnection final : public StreamEvents {
   // if bytes were read.
   bool read_now();
   bool connected() const { return output_ != Output::kConnecting; }
+  // Returns how many bytes of a stream's window do not fit into the free space of the server's
+  // ring; 0 for a server on a socket.
+  size_t shortage() { return stream_->shortage(engine::kStreamWindowBytes); }
   // Returns the number of bytes that wait to be written.
   size_t backlog() const { return out_.size(); }
   // Returns true if the connection is made and no bytes wait, so that write() writes at once.
@@ -163,6 +168,9 @@ class UpstreamConnection final : public StreamEvents {
   enum class Carried : uint8_t { kChecked, kUnchecked };
 
   void on_readable() override { read_once(); }
+  void on_half_free() override {
+    if (user_ != nullptr) user_->on_upstream_half_free();
+  }
   bool read_once();
   void take(Bytes bytes, bool all);
   void on_writable() override;

@@ -81,7 +81,8 @@ engine::Place ClientConnection::place_for(const FrameHeader& header, const Place
     return {};
   }
   const Call& call = calls_.front();
-  if (call.ordinal != header.call || !call.reply_started || call.failure) return {};
+  const bool is_ready = call.ordinal == header.call && call.reply_started && !call.failure;
+  if (asker.is_next && !is_ready) return {};
   return stream_.place(*client_, asker, header.payload_bytes);
 }
 
@@ -292,11 +293,13 @@ void ClientConnection::on_writable() {
 }
 
 // Grants credit to the peer for this stream's reply bytes that the client's socket or ring has
-// accepted. Other bytes have used no credit of this stream, so they give none back: exceptions of
+// accepted. The peer gets no more credit than the client's ring has space for. Other bytes have used no credit of this stream, so they give none back: exceptions of
 // this daemon, and bytes that came on an earlier stream.
 void ClientConnection::wrote(size_t bytes) {
   const size_t own = std::min(bytes, ungranted_);
   ungranted_ -= own;
+  if (over()) return;
+  stream_.withhold(client_->shortage(engine::kStreamWindowBytes));
   stream_.grant(bytes - own);
 }
 

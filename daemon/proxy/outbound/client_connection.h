@@ -182,6 +182,7 @@ class ClientConnection final : public StreamEvents,
 
   // --- Answers; in client_answers.cc ---
   void on_writable() override;
+  void on_half_free() override { wrote(0); }
   void on_reply(const engine::FrameHeader& header, Bytes payload);
   void on_fail(const engine::FrameHeader& header, Bytes payload);
   void on_no_reply(Call& call);

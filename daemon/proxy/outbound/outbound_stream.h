@@ -126,6 +126,9 @@ class OutboundStream {
   bool take(size_t bytes) { return window_.take(bytes); }
   // Counts `bytes` bytes that were passed on to the client, and grants credit to the peer for them.
   void grant(size_t bytes);
+  // Sets how many of the bytes that were passed on get no credit for now, because the client has
+  // not read them (ReceiveWindow::withhold()). The next grant() considers this.
+  void withhold(size_t bytes) { window_.withhold(bytes); }
   // Records that the peer has answered `call`.
   void on_answered(const Call& call) { delivery_.answered(call.ordinal); }
   // Records that the peer has answered the kSync frame with this number.

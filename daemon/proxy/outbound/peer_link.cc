@@ -58,10 +58,11 @@ void PeerLink::on_stream_frame(const engine::FrameHeader& header, engine::Bytes 
   if (stream != streams_.end()) stream->second->on_frame(header, payload);
 }
 
-engine::Place PeerLink::on_lane_place(uint32_t lane, const engine::FrameHeader& header) {
+engine::Place PeerLink::on_lane_place(uint32_t lane, const engine::FrameHeader& header,
+                                      bool is_next) {
   const auto stream = streams_.find(header.stream);
   if (stream == streams_.end()) return {};
-  return stream->second->place_for(header, {lane, lanes_->fabric(), places_});
+  return stream->second->place_for(header, {lane, lanes_->fabric(), places_, is_next});
 }
 
 void PeerLink::flush() {

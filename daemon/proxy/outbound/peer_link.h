@@ -101,7 +101,8 @@ class PeerLink final : public engine::LinkEvents, public PeerLanesEvents {
   void on_lane_returned(uint32_t lane, uint64_t frame) override {
     borrowed_ranges_.returned(lane, frame);
   }
-  engine::Place on_lane_place(uint32_t lane, const engine::FrameHeader& header) override;
+  engine::Place on_lane_place(uint32_t lane, const engine::FrameHeader& header,
+                              bool is_next) override;
   void on_lane_frame(const engine::FrameHeader& header, engine::Bytes payload) override {
     on_stream_frame(header, payload);
     places_.handled(payload.data());
