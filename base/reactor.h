@@ -59,8 +59,8 @@ class StreamEvents {
   // Handles that the stream has space again, has connected, or has failed; after a failure write()
   // returns the error. The reactor calls this only after want_write(true).
   virtual void on_writable() = 0;
-  // Reports that the other side of a stream over shared memory has read so much that at least half
-  // of the memory is free again. The reactor calls this once after shortage() has found less.
+  // Reports that at least half of the memory of a stream over shared memory is free again, because
+  // the other side has read bytes. The reactor calls this once after shortage() has found less.
   virtual void on_half_free() {}
 };
 
@@ -127,8 +127,8 @@ class ByteStream {
   virtual std::span<std::byte> reserve([[maybe_unused]] size_t bytes) { return {}; }
   // Ends the reservation of the space that begins at `at`. Does nothing if write() has ended it.
   virtual void unreserve([[maybe_unused]] const std::byte* at) {}
-  // Returns how many bytes of `bytes` do not fit into the free space: the other side has not read
-  // what write() accepted before. Returns 0 if the memory is smaller than `bytes`.
+  // Returns how many bytes of `bytes` may not fit into the free space, because the other side has
+  // not read what write() accepted before. Returns 0 if the memory is smaller than `bytes`.
   virtual size_t shortage([[maybe_unused]] size_t bytes) { return 0; }
   // Returns the memory that contains every byte that reserve() can return, as memory() does for
   // peek().

@@ -277,12 +277,19 @@ void add_traffic(Page& page, Control& control) {
                 static_cast<double>(count));
     }
   }
+}
+
+void add_data(Page& page, Control& control) {
+  const auto& workers = control.workers();
+  const auto sum = [&](Counter WorkerCounters::*counter) {
+    return static_cast<double>(total(workers, counter));
+  };
   page.counter("hatrpc_zero_copy_bytes_total",
                "Bytes that RDMA lanes took directly from an application's ring.",
                sum(&WorkerCounters::zero_copy_bytes));
   page.counter("hatrpc_zero_copy_received_bytes_total",
                "Bytes that RDMA lanes read directly into an application's ring.",
-               sum(&WorkerCounters::placed_bytes));
+               sum(&WorkerCounters::landed_bytes));
   page.gauge("hatrpc_upstream_connections_open", "Connections to local servers.",
              sum(&WorkerCounters::upstream_connections_open));
   page.counter("hatrpc_upstream_connects_total", "Attempts to connect to local servers.",
@@ -428,6 +435,7 @@ std::string metrics_page(Control& control, const AdminTotals& admin) {
   add_durations(page, called);
   add_plans(page, control, called);
   add_traffic(page, control);
+  add_data(page, control);
   add_peers(page, control);
   add_denials(page, control);
   add_tls(page, control);

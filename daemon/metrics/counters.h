@@ -75,7 +75,7 @@ struct WorkerCounters {
   Counter upstreams_detached;  // upstream connections kept until another stream takes them
   Counter upstreams_attached;  // detached upstream connections that a stream has taken
   Counter zero_copy_bytes;     // bytes sent from an application's ring without a copy
-  Counter placed_bytes;        // bytes that RDMA lanes READ directly into an application's ring
+  Counter landed_bytes;        // bytes that RDMA lanes READ directly into an application's ring
   Counter upstream_connections_open;
   Counter upstream_connects;
   Counter checked_requests;  // requests of restricted peers that have passed the check

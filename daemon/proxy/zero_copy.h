@@ -130,8 +130,8 @@ class BulkSender {
   // memory, because pass() has offered none. Between two units, this is only the start of a large
   // message, so that most of the message can leave without a copy.
   static size_t bytes_to_copy(ByteStream& stream, const UnitReader& reader, size_t budget) {
-    const bool starts_large = !reader.inside_unit() && !reader.opaque() &&
-                              stream.peek().size() >= kLargeBytesMin;
+    const bool starts_large =
+        !reader.inside_unit() && !reader.opaque() && stream.peek().size() >= kLargeBytesMin;
     return starts_large ? std::min(budget, kStartBytes) : budget;
   }
   // Sends a frame with `bytes` without a copy, and borrows `bytes` from `stream`. The `take`

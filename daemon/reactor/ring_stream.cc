@@ -102,19 +102,19 @@ void RingStream::change_to(Attention next) {
 }
 
 bool RingStream::has_news() {
-  if (error_ != 0) return reading_ || writing_;
+  if (error_ != 0) return reading() || writing();
   if (!channel_) return false;
-  if (reading_ && (again_ || ended_)) return true;
-  if (channel_->broken()) return reading_ || writing_;
-  if (reading_ && (!channel_->readable().empty() || channel_->at_end())) return true;
+  if (reading() && (again_ || ended_)) return true;
+  if (channel_->broken()) return reading() || writing();
+  if (reading() && (!channel_->readable().empty() || channel_->at_end())) return true;
   if (has_half_free()) return true;
-  return writing_ && (may_write() || channel_->gone());
+  return writing() && (may_write() || channel_->gone());
 }
 
 void RingStream::notify() {
   hot_since_ = reactor_.now();
   const bool writes =
-      writing_ && (error_ != 0 || channel_->broken() || channel_->gone() || may_write());
+      writing() && (error_ != 0 || channel_->broken() || channel_->gone() || may_write());
   // Delivers at most one event per poll, as for sockets, because the callback can destroy this
   // stream.
   if (writes) {
@@ -122,21 +122,22 @@ void RingStream::notify() {
   } else if (error_ == 0 && has_half_free()) {
     awaits_half_free_ = false;
     events_.on_half_free();
-  } else if (reading_) {  // false if the other side has set its counters back
+  } else if (reading()) {  // false if the other side has set its counters back
     again_ = false;
     events_.on_readable();
   }
 }
 
 uint32_t RingStream::wishes() const {
-  const bool waits_for_space = (writing_ && reserved_.empty()) || awaits_half_free_;
-  return (reading_ ? ring::kForData : 0) | (waits_for_space ? ring::kForSpace : 0);
+  const bool waits_for_space = (writing() && reserved_.empty()) || awaits_half_free_;
+  return (reading() ? ring::kForData : 0) | (waits_for_space ? ring::kForSpace : 0);
 }
 
 bool RingStream::cool() {
   const bool waits = channel_ && wishes() != 0;
   if (waits) channel_->arm(wishes());
-  if (has_news()) {  // checked after arm(), so that the other side sees the bits or this side the news
+  // Checked after arm(), so that the other side sees the bits or this side sees the news.
+  if (has_news()) {
     if (waits) channel_->stay_awake(wishes());
     return false;
   }
@@ -154,16 +155,17 @@ void RingStream::disarm() {
 
 // --- ByteStream ---
 
-void RingStream::want_read(bool wanted) {
-  reading_ = wanted;
-  again_ = again_ && wanted;
+void RingStream::want(uint32_t event, bool wanted) {
+  wanted_ = wanted ? wanted_ | event : wanted_ & ~event;
   if (wanted) heat();
 }
 
-void RingStream::want_write(bool wanted) {
-  writing_ = wanted;
-  if (wanted) heat();
+void RingStream::want_read(bool wanted) {
+  again_ = again_ && wanted;
+  want(ring::kForData, wanted);
 }
+
+void RingStream::want_write(bool wanted) { want(ring::kForSpace, wanted); }
 
 IoResult RingStream::read(std::span<std::byte> into) {
   if (error_ != 0) return {IoResult::Kind::kError, 0, error_};
@@ -301,20 +303,25 @@ IoResult RingStream::write_reserved(std::vector<Reserved>::iterator reserved) {
 
 // --- Space that is free again ---
 
-size_t RingStream::unread() {
+// Returns how many written bytes the other side has not read yet. The result can be too high if it
+// is at most `at_most`: up to this number, the function avoids a load of the other side's counter,
+// which would be a cache miss for nearly every message.
+size_t RingStream::unread(size_t at_most) {
   const size_t ring_bytes = channel_->memory()->ring_bytes();
-  return ring_bytes - channel_->writable(ring_bytes).size();
+  return ring_bytes - channel_->writable(ring_bytes - at_most).size();
 }
 
 bool RingStream::has_half_free() {
-  return awaits_half_free_ && channel_ && unread() <= channel_->memory()->ring_bytes() / 2;
+  if (!awaits_half_free_ || !channel_) return false;
+  const size_t half = channel_->memory()->ring_bytes() / 2;
+  return unread(half) <= half;
 }
 
 size_t RingStream::shortage(size_t bytes) {
   if (error_ != 0 || !channel_ || channel_->broken() || channel_->gone()) return 0;
   const size_t ring_bytes = channel_->memory()->ring_bytes();
   if (bytes > ring_bytes) return 0;
-  const size_t used = unread();
+  const size_t used = unread(ring_bytes / 4);
   if (channel_->broken()) return 0;
   awaits_half_free_ = used > ring_bytes / 2;
   if (awaits_half_free_) heat();
@@ -326,7 +333,7 @@ void RingStream::unreserve(const std::byte* at) {
   const auto found = std::ranges::find(reserved_, at, &Reserved::data);
   if (found == reserved_.end()) return;
   reserved_.erase(found);
-  if (writing_) heat();
+  if (writing()) heat();
 }
 
 void RingStream::shutdown_write() {

@@ -89,7 +89,7 @@ class RingStream final : public ByteStream {
     const std::byte* data;
     size_t bytes;
   };
-  size_t unread();
+  size_t unread(size_t at_most);
   bool has_half_free();
   bool may_write() { return reserved_.empty() && !channel_->writable().empty(); }
   IoResult write_reserved(std::vector<Reserved>::iterator reserved);
@@ -100,15 +100,17 @@ class RingStream final : public ByteStream {
   static void on_event(evutil_socket_t, short, void* self);
   void greet();
   void heat();
+  bool reading() const { return (wanted_ & hatrpc::ring::kForData) != 0; }
+  bool writing() const { return (wanted_ & hatrpc::ring::kForSpace) != 0; }
+  void want(uint32_t event, bool wanted);
   uint32_t wishes() const;
 
   LibeventReactor& reactor_;
   StreamEvents& events_;
   Descriptor socket_;  // empty once channel_ exists, which then owns the socket
   const hatrpc::ring::Side side_;
-  int error_ = 0;  // an errno value: the handshake or a write of reserved bytes has failed
-  bool reading_ = false;
-  bool writing_ = false;
+  int error_ = 0;        // an errno value: the handshake or a write of reserved bytes has failed
+  uint32_t wanted_ = 0;  // the events that the owner wants: hatrpc::ring::kForData, kForSpace
   Attention attention_ = Attention::kNone;
   bool again_ = false;             // read_again() was called
   bool awaits_half_free_ = false;  // shortage() has found that less than half of the ring is free

@@ -45,15 +45,15 @@ bool Rendezvous::find_buffers() {
   return found;
 }
 
-// Finds memory for a message. Returns false if there is none yet. Only READs go to an application's memory: a peer's WRITE would need
-// the right to access this memory.
+// Finds memory for a message. Returns false if there is none yet. Only READs go to an application's
+// memory: a peer's WRITE would need the right to access this memory.
 bool Rendezvous::find_memory(Incoming& message) {
   const uint32_t bytes = message.frame.payload_bytes;
   if (row(leg_).reads) {
-    const Place place = receiver_.place_for(message.sequence);
-    message.here = {place.data, bytes, place.lkey};
-    if (place.data != nullptr) return true;
-    if (place.later) return false;
+    const Landing landing = receiver_.landing_for(message.sequence);
+    message.here = {landing.data, bytes, landing.lkey};
+    if (landing.data != nullptr) return true;
+    if (landing.later) return false;
   }
   auto buffer = lane_.poller().arena().take_target(bytes, lane_.options().owner);
   if (!buffer) return false;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// engine/legs/rendezvous.h: the common part of both rendezvous legs. The receiver finds
-// memory for a message that the sender has announced: a buffer of its arena or, if it READs the
-// message, the memory of the application for which the message is. Then one of the two sides moves the message in
-// chunks, with several chunks outstanding.
+// engine/legs/rendezvous.h: the common part of both rendezvous legs. The receiver finds memory for
+// a message that the sender has announced: a buffer of its arena or, if it READs the message, the
+// memory of the application for which the message is. Then one of the two sides moves the message
+// in chunks, with several chunks outstanding.
 //
 // Bounds   at most kRendezvousMax messages per lane and direction; at most RendezvousOptions::depth
 //          outstanding chunks of `chunk_bytes` bytes. If the receiver has no free buffer,

@@ -47,10 +47,10 @@ class LaneSetEvents {
   virtual void on_lane_message(LaneSet& lanes, uint32_t lane, const FrameHeader& header,
                                Bytes payload) = 0;
   // Returns the memory for the payload of a frame that the lane is about to READ, or no memory
-  // (LaneEvents::place_for()).
-  virtual Place on_lane_place(LaneSet&, [[maybe_unused]] uint32_t lane,
-                              [[maybe_unused]] const FrameHeader& header,
-                              [[maybe_unused]] bool is_next) {
+  // (LaneEvents::landing_for()).
+  virtual Landing on_lane_landing(LaneSet&, [[maybe_unused]] uint32_t lane,
+                                  [[maybe_unused]] const FrameHeader& header,
+                                  [[maybe_unused]] bool is_next) {
     return {};
   }
   // Reports that the lane no longer uses the memory that frame `frame` borrowed from an application
@@ -61,7 +61,8 @@ class LaneSetEvents {
   // lane that has carried no message for idle_timeout and on which no reply is outstanding.
   virtual bool may_close(LaneSet&, [[maybe_unused]] uint32_t lane) { return true; }
   // Reports that the RDMA hardware no longer reads or writes the application memory that the lane
-  // had borrowed or for which on_lane_place() had given a place. Called after on_lane_down(): in a later flush() or in the destructor of the set.
+  // had borrowed or that on_lane_landing() had returned. Called after on_lane_down(): in a later
+  // flush() or in the destructor of the set.
   virtual void on_lane_gone(LaneSet&, [[maybe_unused]] uint32_t lane) {}
   // Reports the end of a lane. Called once for each lane that this side has opened and once for
   // each other lane that was up.
@@ -116,7 +117,7 @@ class LaneSet final : public LaneFrames {
   struct Member final : LaneEvents {
     Member(LaneSet& of, uint32_t its_number) : set(of), number(its_number) {}
     void on_frame(const FrameHeader& header, Bytes payload) override;
-    Place place_for(const FrameHeader& header, bool is_next) override;
+    Landing landing_for(const FrameHeader& header, bool is_next) override;
     void on_returned(uint64_t frame) override;
     void on_down(const std::string& reason) override;
 

@@ -26,7 +26,7 @@ struct Arrival {
   // True if the sender has announced the message, so that `frame` is known, and the message has not
   // arrived yet.
   bool announced = false;
-  bool placed = false;  // the payload is, or will be, in memory from LaneEvents::place_for()
+  bool landed = false;  // the payload is, or will be, in memory from LaneEvents::landing_for()
   Leg leg = Leg::kSend;
   FrameHeader frame;
   Bytes payload;  // in `receive`, in `buffer`, in the lane's window, or in an application's memory

@@ -39,7 +39,7 @@ class LaneSide final : public LaneEvents {
   std::function<void(const FrameHeader&, Bytes)> on_call;
   // Returns the memory for the payload of a frame that the lane READs. If it is not set, the lane
   // READs all payloads into its buffers.
-  std::function<Place(const FrameHeader&, bool is_next)> on_place;
+  std::function<Landing(const FrameHeader&, bool is_next)> on_landing;
   bool keeps = true;  // true if `frames` must keep each received frame
   std::vector<Frame> frames;
   uint64_t frame_count = 0;
@@ -53,8 +53,8 @@ class LaneSide final : public LaneEvents {
 
  private:
   void on_frame(const FrameHeader& header, Bytes payload) override;
-  Place place_for(const FrameHeader& header, bool is_next) override {
-    return on_place ? on_place(header, is_next) : Place();
+  Landing landing_for(const FrameHeader& header, bool is_next) override {
+    return on_landing ? on_landing(header, is_next) : Landing();
   }
   void on_returned(uint64_t number) override { returned.push_back(number); }
   void on_down(const std::string& reason) override { down.push_back(reason); }

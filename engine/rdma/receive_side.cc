@@ -128,32 +128,32 @@ void ReceiveSide::announce(uint64_t sequence, const FrameHeader& frame) {
   DCHECK(in_.is_coming(sequence));
   Arrival& arrival = in_.at(sequence);
   arrival.announced = true;
-  arrival.placed = false;
+  arrival.landed = false;
   arrival.frame = frame;
 }
 
-// The bytes of a stream go to its application in order. So a message has a place only if all
-// earlier bytes of its stream have theirs: if each earlier message that is not delivered yet is of
-// another stream, or has a place. The stream of a message that was not announced is not known.
-Place ReceiveSide::place_for(uint64_t sequence) {
+// The bytes of a stream go to its application in order. So a message has a landing only if all
+// earlier bytes of its stream have one: if each earlier message that is not delivered yet is of
+// another stream, or has a landing. The stream of a message that was not announced is not known.
+Landing ReceiveSide::landing_for(uint64_t sequence) {
   Arrival& arrival = in_.at(sequence);
   if (delivering_ || invalid_here(arrival.frame) != nullptr) return {};
   bool is_next = true;
   for (uint64_t earlier = in_.next(); is_next && earlier != sequence; ++earlier) {
     const Arrival& other = in_.at(earlier);
     const bool is_known = other.here || other.announced;
-    is_next = is_known && (other.placed || other.frame.stream != arrival.frame.stream);
+    is_next = is_known && (other.landed || other.frame.stream != arrival.frame.stream);
   }
-  const Place place = events_.place_for(arrival.frame, is_next);
-  DCHECK(is_next || place.data == nullptr) << "earlier bytes of the stream have no place";
-  arrival.placed = place.data != nullptr;
-  return place;
+  const Landing landing = events_.landing_for(arrival.frame, is_next);
+  DCHECK(is_next || landing.data == nullptr) << "earlier bytes of the stream have no landing";
+  arrival.landed = landing.data != nullptr;
+  return landing;
 }
 
 void ReceiveSide::arrive(uint64_t sequence, const FrameHeader& frame, Bytes payload, Buffer buffer,
                          Leg leg) {
-  const bool placed = !buffer;
-  put(sequence, {.placed = placed,
+  const bool landed = !buffer;
+  put(sequence, {.landed = landed,
                  .leg = leg,
                  .frame = frame,
                  .payload = payload,

@@ -70,10 +70,11 @@ class ReceiveSide {
   // Records that the other side has announced message `sequence`.
   void announce(uint64_t sequence, const FrameHeader& frame);
   // Returns memory of an application for the payload of the announced message `sequence`, or no
-  // memory (LaneEvents::place_for()).
-  Place place_for(uint64_t sequence);
+  // memory (LaneEvents::landing_for()).
+  Landing landing_for(uint64_t sequence);
   // Accepts message `sequence`, which has arrived at `payload`, and delivers all messages that are
-  // now in order. `buffer` contains the payload, or is empty if place_for() has returned its place.
+  // now in order. `buffer` contains the payload, or is empty if landing_for() has
+  // returned the memory.
   void arrive(uint64_t sequence, const FrameHeader& frame, Bytes payload, Buffer buffer, Leg leg);
   // Returns how many calls of this side have not ended yet, but at most the number of slots. The
   // result is at least 1 while an arrived message waits for a message with a lower number.

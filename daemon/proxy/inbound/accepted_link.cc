@@ -238,14 +238,14 @@ Result<engine::LaneShape> AcceptedLink::on_lane_wanted(const engine::LaneWish& w
 void AcceptedLink::on_lane_message(engine::LaneSet&, uint32_t lane, const FrameHeader& header,
                                    engine::Bytes payload) {
   take(lane, header, payload);
-  places_.handled(payload.data());
+  landings_.handled(payload.data());
 }
 
-engine::Place AcceptedLink::on_lane_place(engine::LaneSet&, uint32_t lane,
-                                          const FrameHeader& header, bool is_next) {
+engine::Landing AcceptedLink::on_lane_landing(engine::LaneSet&, uint32_t lane,
+                                              const FrameHeader& header, bool is_next) {
   const auto stream = streams_.find(header.stream);
   if (stream == streams_.end()) return {};
-  return stream->second->place_for(header, {lane, lanes_->fabric(), places_, is_next});
+  return stream->second->landing_for(header, {lane, lanes_->fabric(), landings_, is_next});
 }
 
 // Ends the streams on the lane at both sides, because frames that were on their way can be lost.

@@ -111,11 +111,11 @@ class AcceptedLink final : private engine::SessionEvents,
   void on_lane_returned(engine::LaneSet&, uint32_t lane, uint64_t frame) override {
     borrowed_ranges_.returned(lane, frame);
   }
-  engine::Place on_lane_place(engine::LaneSet&, uint32_t lane,
-                              const engine::FrameHeader& header, bool is_next) override;
+  engine::Landing on_lane_landing(engine::LaneSet&, uint32_t lane,
+                                  const engine::FrameHeader& header, bool is_next) override;
   void on_lane_gone(engine::LaneSet&, uint32_t lane) override {
     borrowed_ranges_.lane_gone(lane);
-    places_.lane_gone(lane);
+    landings_.lane_gone(lane);
   }
   void on_lane_down(engine::LaneSet& lanes, uint32_t lane, bool was_up,
                     const std::string& reason) override;
@@ -124,7 +124,7 @@ class AcceptedLink final : private engine::SessionEvents,
   std::unique_ptr<engine::Session> session_;
   std::unordered_map<uint32_t, std::unique_ptr<ServerStream>> streams_;
   BorrowedRanges borrowed_ranges_;
-  Places places_;
+  Landings landings_;
   std::shared_ptr<PeerShare> share_;
   Departure departure_ = Departure::kNone;
   bool agreed_to_go_away_ = false;            // the peer opens no more streams on this link

@@ -198,7 +198,7 @@ void ServerStream::on_request_bytes(uint32_t lane, const FrameHeader& header, By
   advance();
 }
 
-engine::Place ServerStream::place_for(const FrameHeader& header, const PlaceAsker& asker) {
+engine::Landing ServerStream::landing_for(const FrameHeader& header, const LandingAsker& asker) {
   if (header.kind != FrameKind::kMore || stream_.is_closed() || upstream_ == nullptr ||
       guard_.is_restricted() || stream_.lane().number != asker.lane) {
     return {};
@@ -207,7 +207,7 @@ engine::Place ServerStream::place_for(const FrameHeader& header, const PlaceAske
     const ServedCall* const call = calls_.arriving(header.call);
     if (call == nullptr || call->must_wait() || !call->is_handed_over()) return {};
   }
-  return upstream_->place(asker, header.payload_bytes);
+  return upstream_->landing(asker, header.payload_bytes);
 }
 
 void ServerStream::on_cancel(uint64_t ordinal) {

@@ -56,7 +56,7 @@ class ServerStream final : private UnitSink,
   void on_frame(uint32_t lane, const engine::FrameHeader& header, Bytes payload);
   // Returns space in the server's ring for the payload of a frame that the lane of `asker` is about
   // to READ; returns no space if the payload must not go to the server at once.
-  engine::Place place_for(const engine::FrameHeader& header, const PlaceAsker& asker);
+  engine::Landing landing_for(const engine::FrameHeader& header, const LandingAsker& asker);
   // Stops waiting for a shared connection. The link calls this for all streams that are about to
   // end, so that a connection which one of these streams frees goes to a stream that continues.
   void stop_waiting();

@@ -18,7 +18,7 @@ UpstreamConnection::UpstreamConnection(Worker& worker, const ServedConfig& serve
       next_id_(first_id),
       stream_(worker.reactor().connect(served.upstream, *this)),
       bulk_(worker.counters().zero_copy_bytes),
-      receiver_(worker.counters().placed_bytes) {
+      receiver_(worker.counters().landed_bytes) {
   worker_.counters().upstream_connects.add();
   worker_.counters().upstream_connections_open.add();
   out_.await_writable(*stream_);
@@ -34,7 +34,7 @@ UpstreamConnection::UpstreamConnection(Worker& worker, const ServedConfig& serve
       carried_(connection.unchecked ? Carried::kUnchecked : Carried::kChecked),
       stream_(worker.reactor().resume(std::move(connection.descriptors), *this)),
       bulk_(worker.counters().zero_copy_bytes),
-      receiver_(worker.counters().placed_bytes) {
+      receiver_(worker.counters().landed_bytes) {
   worker_.counters().upstream_connections_open.add();
 }
 
@@ -169,8 +169,7 @@ bool UpstreamConnection::read_once() {
                                      [this](Bytes bulk) { user_->on_upstream_bytes(bulk); })) {
     return true;
   }
-  const auto space =
-      worker_.scratch().first(BulkSender::bytes_to_copy(*stream_, replies_, budget));
+  const auto space = worker_.scratch().first(BulkSender::bytes_to_copy(*stream_, replies_, budget));
   const IoResult result = stream_->read(space);
   switch (result.kind) {
     case IoResult::Kind::kOk:

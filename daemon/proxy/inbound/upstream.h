@@ -26,7 +26,7 @@
 #include "daemon/proxy/inbound/detached_connections.h"
 #include "daemon/proxy/inbound/inbound_lane.h"
 #include "daemon/proxy/inbound/peer_share.h"
-#include "daemon/proxy/places.h"
+#include "daemon/proxy/landings.h"
 #include "daemon/proxy/unit_reader.h"
 #include "daemon/proxy/zero_copy.h"
 
@@ -49,7 +49,7 @@ class UpstreamUser {
   virtual void on_upstream_bytes(Bytes bytes) = 0;
   // Reports that the server has taken `bytes` bytes, or that they were dropped after an error.
   virtual void on_upstream_wrote(size_t bytes) = 0;
-  // Reports that the server has read so much from its ring that shortage() is smaller now.
+  // Reports that shortage() is smaller now, because the server has read bytes from its ring.
   virtual void on_upstream_half_free() {}
   // Reports that the server will send no more bytes.
   virtual void on_upstream_end() = 0;
@@ -100,9 +100,9 @@ class UpstreamConnection final : public StreamEvents {
                       const engine::FrameHeader& header, Bytes part);
   // Returns space in the server's ring for the next `bytes` bytes of a request, which the lane of
   // `asker` READs; returns no space if there is none, or if earlier bytes still wait for space.
-  engine::Place place(const PlaceAsker& asker, size_t bytes) {
-    return passes_at_once() && takes_all() ? receiver_.place(*stream_, asker, bytes)
-                                           : engine::Place();
+  engine::Landing landing(const LandingAsker& asker, size_t bytes) {
+    return passes_at_once() && takes_all() ? receiver_.landing(*stream_, asker, bytes)
+                                           : engine::Landing();
   }
   const ServedConfig& served() const { return served_; }
 

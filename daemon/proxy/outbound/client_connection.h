@@ -53,7 +53,7 @@ class ClientConnection final : public StreamEvents,
   void on_frame(const engine::FrameHeader& header, Bytes payload);
   // Returns space in the client's ring for the payload of a frame that the lane of `asker` is about
   // to READ; returns no space if the payload must not go to the client at once.
-  engine::Place place_for(const engine::FrameHeader& header, const PlaceAsker& asker);
+  engine::Landing landing_for(const engine::FrameHeader& header, const LandingAsker& asker);
   // Handles the loss of the stream, whose link or RDMA lane broke.
   void on_session_lost(const std::string& reason);
   // Handles the announcement that the peer shuts down: calls that begin from now on use another

@@ -47,7 +47,7 @@ OutboundStream::OutboundStream(Worker& worker, ClientConnection& owner, size_t e
       endpoint_(endpoint),
       turn_(turn),
       bulk_(worker.counters().zero_copy_bytes),
-      receiver_(worker.counters().placed_bytes) {}
+      receiver_(worker.counters().landed_bytes) {}
 
 void OutboundStream::open(PeerLink& peer) {
   DCHECK(!exists() && !opened_);

@@ -19,8 +19,8 @@
 
 #include "base/reactor.h"
 #include "daemon/proxy/call.h"
+#include "daemon/proxy/landings.h"
 #include "daemon/proxy/outbound/peer_link.h"
-#include "daemon/proxy/places.h"
 #include "daemon/proxy/stream_delivery.h"
 #include "daemon/proxy/successor.h"
 #include "daemon/proxy/unit_reader.h"
@@ -119,8 +119,8 @@ class OutboundStream {
   void add_credit(uint32_t bytes) { send_credit_ += bytes; }
   // Returns space in `client` for the payload of a frame that the lane of `asker` is about to READ,
   // or no space.
-  engine::Place place(ByteStream& client, const PlaceAsker& asker, size_t bytes) {
-    return lane_number_ == asker.lane ? receiver_.place(client, asker, bytes) : engine::Place();
+  engine::Landing landing(ByteStream& client, const LandingAsker& asker, size_t bytes) {
+    return lane_number_ == asker.lane ? receiver_.landing(client, asker, bytes) : engine::Landing();
   }
   // Counts `bytes` bytes that arrived. Returns false if the peer has exceeded its credit.
   bool take(size_t bytes) { return window_.take(bytes); }

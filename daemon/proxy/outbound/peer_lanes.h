@@ -46,16 +46,16 @@ class PeerLanesEvents {
   // Handles a frame that has arrived on one of the lanes.
   virtual void on_lane_frame(const engine::FrameHeader& header, engine::Bytes payload) = 0;
   // Returns the memory for the payload of a frame that the lane is about to READ, or no memory
-  // (engine::LaneEvents::place_for()).
-  virtual engine::Place on_lane_place(uint32_t lane, const engine::FrameHeader& header,
-                                      bool is_next) = 0;
+  // (engine::LaneEvents::landing_for()).
+  virtual engine::Landing on_lane_landing(uint32_t lane, const engine::FrameHeader& header,
+                                          bool is_next) = 0;
   // Returns true if a client connection of one of these endpoints has a stream on the link.
   virtual bool has_clients(const std::vector<size_t>& endpoints) const = 0;
   // Reports that the lane failed. Frames that were on their way may have arrived or not.
   virtual void on_lane_lost(uint32_t lane, const std::string& reason) = 0;
   // Reports that the lane no longer uses the borrowed range of this frame.
   virtual void on_lane_returned(uint32_t lane, uint64_t frame) = 0;
-  // Reports that the lane no longer uses any borrowed range or place.
+  // Reports that the lane no longer uses any borrowed range or landing.
   virtual void on_lane_gone(uint32_t lane) = 0;
 };
 
@@ -131,9 +131,9 @@ class PeerLanes final : private engine::LaneSetEvents {
   void on_lane_returned(engine::LaneSet&, uint32_t lane, uint64_t frame) override {
     events_.on_lane_returned(lane, frame);
   }
-  engine::Place on_lane_place(engine::LaneSet&, uint32_t lane, const engine::FrameHeader& header,
-                              bool is_next) override {
-    return events_.on_lane_place(lane, header, is_next);
+  engine::Landing on_lane_landing(engine::LaneSet&, uint32_t lane,
+                                  const engine::FrameHeader& header, bool is_next) override {
+    return events_.on_lane_landing(lane, header, is_next);
   }
   void on_lane_gone(engine::LaneSet&, uint32_t lane) override { events_.on_lane_gone(lane); }
   bool may_close(engine::LaneSet& lanes, uint32_t lane) override;

@@ -58,11 +58,11 @@ void PeerLink::on_stream_frame(const engine::FrameHeader& header, engine::Bytes 
   if (stream != streams_.end()) stream->second->on_frame(header, payload);
 }
 
-engine::Place PeerLink::on_lane_place(uint32_t lane, const engine::FrameHeader& header,
-                                      bool is_next) {
+engine::Landing PeerLink::on_lane_landing(uint32_t lane, const engine::FrameHeader& header,
+                                          bool is_next) {
   const auto stream = streams_.find(header.stream);
   if (stream == streams_.end()) return {};
-  return stream->second->place_for(header, {lane, lanes_->fabric(), places_, is_next});
+  return stream->second->landing_for(header, {lane, lanes_->fabric(), landings_, is_next});
 }
 
 void PeerLink::flush() {

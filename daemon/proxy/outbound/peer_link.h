@@ -101,15 +101,15 @@ class PeerLink final : public engine::LinkEvents, public PeerLanesEvents {
   void on_lane_returned(uint32_t lane, uint64_t frame) override {
     borrowed_ranges_.returned(lane, frame);
   }
-  engine::Place on_lane_place(uint32_t lane, const engine::FrameHeader& header,
-                              bool is_next) override;
+  engine::Landing on_lane_landing(uint32_t lane, const engine::FrameHeader& header,
+                                  bool is_next) override;
   void on_lane_frame(const engine::FrameHeader& header, engine::Bytes payload) override {
     on_stream_frame(header, payload);
-    places_.handled(payload.data());
+    landings_.handled(payload.data());
   }
   void on_lane_gone(uint32_t lane) override {
     borrowed_ranges_.lane_gone(lane);
-    places_.lane_gone(lane);
+    landings_.lane_gone(lane);
   }
 
   void change_to(State next);
@@ -124,7 +124,7 @@ class PeerLink final : public engine::LinkEvents, public PeerLanesEvents {
   // The last frames of ended streams that were sent on RDMA lanes and may not have arrived yet.
   std::vector<LastFrame> last_frames_;
   BorrowedRanges borrowed_ranges_;
-  Places places_;
+  Landings landings_;
   engine::Link link_;
   std::unique_ptr<PeerLanes> lanes_;  // `lanes_` and `costs_` are destroyed before the session
   std::unique_ptr<engine::CalibrationSession> costs_;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/e2e/cpp/copy_counter.cc: libcopy-counter.so, which a test preloads into hatrpcd to count the
-// bytes that the process copies.
+// tests/e2e/cpp/copy_counter.cc: libcopy-counter.so, which a test preloads into hatrpcd to count
+// the bytes that the process copies.
 //
 // The library replaces memcpy and memmove. It counts the bytes of calls that copy at least
 // kCounted bytes, so that it counts messages and not their headers. Calls that the compiler expands

@@ -24,7 +24,7 @@ def lent_bytes(node):
     return metric(node, "hatrpc_zero_copy_bytes_total")
 
 
-def placed_bytes(node):
+def landed_bytes(node):
     return metric(node, "hatrpc_zero_copy_received_bytes_total")
 
 
@@ -82,11 +82,11 @@ class Lending(Scenario):
         for protocol in ("read_rndv", "ar_grpc"):
             with self.subTest(protocol), ring_nodes(protocol=protocol) as nodes, Client(nodes) as calls:
                 self.warm(nodes, calls, protocol)
-                before = placed_bytes(nodes.a), placed_bytes(nodes.b)
+                before = landed_bytes(nodes.a), landed_bytes(nodes.b)
                 sent = bytes(range(256)) * (LARGE // 256)
                 self.assertEqual(calls.echo(sent), sent)
-                self.assertGreater(placed_bytes(nodes.b) - before[1], 0.9 * LARGE, "the request")
-                self.assertGreater(placed_bytes(nodes.a) - before[0], 0.9 * LARGE, "the reply")
+                self.assertGreater(landed_bytes(nodes.b) - before[1], 0.9 * LARGE, "the request")
+                self.assertGreater(landed_bytes(nodes.a) - before[0], 0.9 * LARGE, "the reply")
 
     def test_a_link_that_ends_gives_back_what_it_had_borrowed(self):
         for protocol in ("write_rndv", "read_rndv"):

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// engine/rdma/place_test.cc: READs into an application's memory (LaneEvents::place_for()).
+// engine/rdma/landing_test.cc: READs into an application's memory (LaneEvents::landing_for()).
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -14,16 +14,16 @@ namespace {
 
 constexpr size_t kPiece = 5000;  // bytes; more than a SEND carries
 
-class Placing : public testing::Test {
+class LandingTest : public testing::Test {
  protected:
-  Placing() {
+  LandingTest() {
     RdmaLaneOptions options = options_for(*find("read_rndv"), *find("read_rndv"));
     join(client_, server_, options);
     server_.on_call = [this](const FrameHeader& header, Bytes payload) {
       arrived_.push_back({header.call, payload.data(), payload.size()});
     };
   }
-  ~Placing() override { server_.lane.reset(); }  // before the memory into which it READs
+  ~LandingTest() override { server_.lane.reset(); }  // before the memory into which it READs
 
   static const Protocol* find(std::string_view name) { return &protocol(*find_protocol(name)); }
 
@@ -59,12 +59,12 @@ class Placing : public testing::Test {
   std::vector<Arrived> arrived_;
 };
 
-TEST_F(Placing, PutsPayloadsWhereTheReceiverWants) {
-  size_t places = 0;
-  server_.on_place = [&](const FrameHeader& header, bool is_next) {
+TEST_F(LandingTest, PutsPayloadsWhereTheReceiverWants) {
+  size_t landings = 0;
+  server_.on_landing = [&](const FrameHeader& header, bool is_next) {
     EXPECT_TRUE(is_next);
     EXPECT_EQ(header.payload_bytes, kPiece);
-    return Place{piece(places++), region_->lkey()};
+    return Landing{piece(landings++), region_->lkey()};
   };
   for (uint64_t call = 1; call <= 8; ++call) send(1, call);
   ASSERT_TRUE(all_arrive(8));
@@ -75,12 +75,12 @@ TEST_F(Placing, PutsPayloadsWhereTheReceiverWants) {
   }
 }
 
-TEST_F(Placing, SaysWhetherAllEarlierBytesOfTheStreamHaveTheirPlace) {
+TEST_F(LandingTest, SaysWhetherAllEarlierBytesOfTheStreamHaveALanding) {
   std::vector<uint64_t> next;
-  server_.on_place = [&](const FrameHeader& header, bool is_next) {
+  server_.on_landing = [&](const FrameHeader& header, bool is_next) {
     if (is_next) next.push_back(header.call);
     // The application of stream 1 has no space for call 2.
-    return header.call == 2 || !is_next ? Place{} : Place{piece(header.call), region_->lkey()};
+    return header.call == 2 || !is_next ? Landing{} : Landing{piece(header.call), region_->lkey()};
   };
   send(1, 1);
   send(1, 2);
@@ -95,27 +95,27 @@ TEST_F(Placing, SaysWhetherAllEarlierBytesOfTheStreamHaveTheirPlace) {
   EXPECT_NE(arrived_[5].data, piece(6));
 }
 
-TEST_F(Placing, WaitsForEarlierFramesIfTheReceiverWants) {
-  server_.on_place = [&](const FrameHeader& header, bool is_next) {
-    if (!is_next) return Place{.later = true};
-    // The first frame of each stream has no place.
-    return header.call % 10 == 0 ? Place{} : Place{piece(header.call % 10), region_->lkey()};
+TEST_F(LandingTest, WaitsForEarlierFramesIfTheReceiverWants) {
+  server_.on_landing = [&](const FrameHeader& header, bool is_next) {
+    if (!is_next) return Landing{.later = true};
+    // The first frame of each stream has no landing.
+    return header.call % 10 == 0 ? Landing{} : Landing{piece(header.call % 10), region_->lkey()};
   };
-  for (const uint64_t call : {10, 11, 12}) send(1, call);
-  for (const uint64_t call : {20, 23, 24}) send(2, call);
+  for (const uint64_t call : {10u, 11u, 12u}) send(1, call);
+  for (const uint64_t call : {20u, 23u, 24u}) send(2, call);
   ASSERT_TRUE(all_arrive(6));
-  for (const size_t i : {1, 2, 4, 5}) {
+  for (const size_t i : {1u, 2u, 4u, 5u}) {
     EXPECT_EQ(arrived_[i].data, piece(arrived_[i].call % 10)) << arrived_[i].call;
   }
 }
 
-TEST_F(Placing, NeverAsksForMessagesThatThePeerWrites) {
+TEST_F(LandingTest, NeverAsksForMessagesThatThePeerWrites) {
   server_.lane.reset();
   client_.lane.reset();
   join(client_, server_, options_for(*find("write_rndv"), *find("write_rndv")));
-  server_.on_place = [&](const FrameHeader&, bool) {
+  server_.on_landing = [&](const FrameHeader&, bool) {
     ADD_FAILURE() << "the peer would need the right to write to the application's memory";
-    return Place{};
+    return Landing{};
   };
   for (uint64_t call = 1; call <= 8; ++call) send(1, call);
   EXPECT_TRUE(all_arrive(8));

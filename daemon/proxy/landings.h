@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// daemon/proxy/places.h: space in applications' rings, into which RDMA lanes READ the bytes inside
-// large messages, so that the daemon need not copy them.
+// daemon/proxy/landings.h: space in applications' rings, into which RDMA lanes READ the bytes
+// inside large messages, so that the daemon need not copy them.
 //
-// A BulkReceiver belongs to one byte stream and reserves space in its ring. A Places object belongs
-// to one link and lists the spaces into which the link's lanes READ. The two objects can be
+// A BulkReceiver belongs to one byte stream and reserves space in its ring. A Landings object
+// belongs to one link and lists the spaces into which the link's lanes READ. The two objects can be
 // destroyed in any order, because the memory stays mapped and registered while a lane can write to
 // it.
 //
@@ -23,14 +23,14 @@
 
 namespace hat {
 
-class Places {
+class Landings {
  public:
   // Records that a lane READs into the space at `data`, which is reserved in `memory`.
   void add(uint32_t lane, const std::byte* data, std::shared_ptr<BorrowedMemory> memory) {
-    places_.push_back({lane, data, std::move(memory)});
+    landings_.push_back({lane, data, std::move(memory)});
   }
   // Ends the use of the space at `payload`, because the frame with this payload was handled. Does
-  // nothing if no place is there. If the frame was dropped, gives the space back to the ring.
+  // nothing if no landing is there. If the frame was dropped, gives the space back to the ring.
   void handled(const std::byte* payload);
   // Gives back all spaces of this lane, because the lane is gone.
   void lane_gone(uint32_t lane);
@@ -41,34 +41,34 @@ class Places {
     const std::byte* data;
     std::shared_ptr<BorrowedMemory> memory;
   };
-  static void give_back(const Used& place);
+  static void give_back(const Used& landing);
 
-  std::vector<Used> places_;  // few: a lane has at most kRendezvousMax messages in buffers
+  std::vector<Used> landings_;  // few: a lane has at most kRendezvousMax messages in buffers
 };
 
-// The RDMA lane that asks for a place: its number and fabric, and the places of its link.
-struct PlaceAsker {
+// The RDMA lane that asks for a landing: its number and fabric, and the landings of its link.
+struct LandingAsker {
   uint32_t lane;
   const std::shared_ptr<engine::Fabric>& fabric;
-  Places& places;
-  bool is_next;  // LaneEvents::place_for()
+  Landings& landings;
+  bool is_next;  // LaneEvents::landing_for()
 };
 
 // Reserves space in one byte stream for the payloads that a lane READs.
 class BulkReceiver {
  public:
-  // Begins with no memory registered. Each place() adds its number of bytes to `bytes_placed`.
-  explicit BulkReceiver(Counter& bytes_placed) : bytes_placed_(bytes_placed) {}
+  // Begins with no memory registered. Each landing() adds its number of bytes to `bytes_landed`.
+  explicit BulkReceiver(Counter& bytes_landed) : bytes_landed_(bytes_landed) {}
 
   // Returns space in `stream` for a payload of `bytes` bytes, or no space. The caller passes the
   // payload to ByteStream::write() when it has arrived, and nothing else before it. If
   // `asker.is_next` is false, returns `later` instead of space.
-  engine::Place place(ByteStream& stream, const PlaceAsker& asker, size_t bytes);
+  engine::Landing landing(ByteStream& stream, const LandingAsker& asker, size_t bytes);
   // Forgets the byte stream and its memory, because the byte stream ends.
   void end() { memory_.end(); }
 
  private:
-  Counter& bytes_placed_;
+  Counter& bytes_landed_;
   RegisteredMemory memory_{RegisteredMemory::Part::kSpace};
 };
 

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/proxy/landings.h"
+
+#include <algorithm>
+
+namespace hat {
+
+void Landings::give_back(const Used& landing) {
+  if (landing.memory->stream != nullptr) landing.memory->stream->unreserve(landing.data);
+}
+
+void Landings::handled(const std::byte* payload) {
+  const auto found = std::ranges::find(landings_, payload, &Used::data);
+  if (found == landings_.end()) return;
+  const Used landing = std::move(*found);
+  landings_.erase(found);
+  give_back(landing);
+}
+
+void Landings::lane_gone(uint32_t lane) {
+  std::erase_if(landings_, [lane](const Used& landing) {
+    if (landing.lane != lane) return false;
+    give_back(landing);
+    return true;
+  });
+}
+
+engine::Landing BulkReceiver::landing(ByteStream& stream, const LandingAsker& asker, size_t bytes) {
+  if (bytes < BulkSender::kBytesMin) return {};
+  const auto space = stream.reserve(bytes);
+  if (space.empty()) return {};
+  if (!asker.is_next) {
+    stream.unreserve(space.data());
+    return {.later = true};
+  }
+  auto memory = memory_.with(asker.fabric, stream);
+  if (!memory) {
+    stream.unreserve(space.data());
+    return {};
+  }
+  const uint32_t lkey = memory->region->lkey();
+  asker.landings.add(asker.lane, space.data(), std::move(memory));
+  bytes_landed_.add(bytes);
+  return {space.data(), lkey};
+}
+
+}  // namespace hat
