@@ -156,7 +156,7 @@ void Bitmap::take_new() {
     if (count < 64) turned &= (Word{1} << count) - 1;
     for (; turned != 0 && !lane_.broken(); turned &= turned - 1) {
       const uint64_t sequence = run + static_cast<uint64_t>(std::countr_zero(turned));
-      if (sequence >= receiver_.next() && !receiver_.arrival(sequence).here)
+      if (sequence >= receiver_.next() && !receiver_.arrival(sequence).here())
         found |= take(sequence);
     }
     run += count;

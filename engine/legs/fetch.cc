@@ -184,7 +184,7 @@ void Fetch::begin_reads() {
   for (uint64_t sequence = receiver_.next(); sequence != receiver_.next() + wanted; ++sequence) {
     if (reads_.size() >= wanted || lane_.space() == 0) break;
     const bool is_read = std::ranges::find(reads_, sequence, &Read::sequence) != reads_.end();
-    if (is_read || receiver_.arrival(sequence).here) continue;
+    if (is_read || receiver_.arrival(sequence).here()) continue;
     Read& read = reads_.emplace_back();
     read.sequence = sequence;
     read.level = levels_;
@@ -284,7 +284,7 @@ void Fetch::ask_for_pushes() {
   const uint64_t from = receiver_.next();
   for (uint64_t sequence = from + 1; sequence != from + receiver_.shape().slots; ++sequence) {
     Arrival& arrival = receiver_.arrival(sequence);
-    if (arrival.here && arrival.leg == leg_) arrival.here = false;
+    if (arrival.here() && arrival.leg == leg_) arrival.stage = Arrival::Stage::kUnknown;
   }
   receiver_.set_fetch_epoch(++epoch_);
   lane_.send_control(ControlKind::kPush, leg_, from);

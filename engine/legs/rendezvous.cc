@@ -23,10 +23,9 @@ void Rendezvous::announced(const Envelope& control, const RemoteBuffer& there) {
   const uint32_t at_once =
       row(receiver_.shape().leg).replies ? receiver_.shape().slots : kRendezvousMax;
   const bool good = sequence && receiver_.receives_by(leg_) && bytes != 0 &&
-                    bytes <= kMessageBytesMax && !receiver_.arrival(*sequence).announced &&
-                    incoming_.size() + announced_.size() < at_once;
+                    bytes <= kMessageBytesMax && incoming_.size() + announced_.size() < at_once &&
+                    receiver_.announce(*sequence, control.frame);
   if (!good) return lane_.breaks("it announces a message that is not expected now");
-  receiver_.announce(*sequence, control.frame);
   announced_.push_back({.sequence = *sequence, .frame = control.frame, .there = there});
   find_buffers();
 }
@@ -36,6 +35,7 @@ bool Rendezvous::find_buffers() {
   while (!announced_.empty() && announced_.front().sequence == lane_.first_waiting()) {
     Incoming& first = announced_.front();
     if (!find_memory(first)) break;
+    receiver_.begin_to_move(first.sequence);
     found = true;
     incoming_.push_back(std::move(first));
     announced_.pop_front();

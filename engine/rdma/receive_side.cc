@@ -8,6 +8,9 @@
 #include "engine/rdma/rdma_lane.h"
 
 namespace hat::engine {
+
+using Stage = Arrival::Stage;
+
 namespace {
 
 // Returns how many calls a frame ends. A piece of a reply ends one call if it is the last piece and
@@ -124,28 +127,33 @@ bool ReceiveSide::arrive_in_window(uint64_t sequence, Leg leg) {
   return true;
 }
 
-void ReceiveSide::announce(uint64_t sequence, const FrameHeader& frame) {
+bool ReceiveSide::announce(uint64_t sequence, const FrameHeader& frame) {
   DCHECK(in_.is_coming(sequence));
   Arrival& arrival = in_.at(sequence);
-  arrival.announced = true;
-  arrival.landed = false;
-  arrival.frame = frame;
+  if (arrival.stage != Stage::kUnknown) return false;
+  arrival = {.stage = Stage::kAnnounced, .frame = frame};
+  return true;
 }
 
 // The bytes of a stream go to its application in order. So a message has a landing only if all
 // earlier bytes of its stream have one: if each earlier message that is not delivered yet is of
-// another stream, or has a landing. The stream of a message that was not announced is not known.
+// another stream, or has a landing. The stream of an unknown message is not known. The message can
+// wait for earlier messages only if all of these have memory: one without memory could itself wait
+// behind this message.
 Landing ReceiveSide::landing_for(uint64_t sequence) {
   Arrival& arrival = in_.at(sequence);
   if (delivering_ || invalid_here(arrival.frame) != nullptr) return {};
   bool is_next = true;
-  for (uint64_t earlier = in_.next(); is_next && earlier != sequence; ++earlier) {
+  bool may_wait = true;
+  for (uint64_t earlier = in_.next(); earlier != sequence; ++earlier) {
     const Arrival& other = in_.at(earlier);
-    const bool is_known = other.here || other.announced;
-    is_next = is_known && (other.landed || other.frame.stream != arrival.frame.stream);
+    if (other.stage == Stage::kUnknown) return {};
+    may_wait = may_wait && other.stage >= Stage::kMoving;
+    is_next = is_next && (other.landed || other.frame.stream != arrival.frame.stream);
   }
-  const Landing landing = events_.landing_for(arrival.frame, is_next);
+  Landing landing = events_.landing_for(arrival.frame, is_next);
   DCHECK(is_next || landing.data == nullptr) << "earlier bytes of the stream have no landing";
+  landing.later = landing.later && may_wait;
   arrival.landed = landing.data != nullptr;
   return landing;
 }
@@ -170,7 +178,7 @@ void ReceiveSide::put(uint64_t sequence, Arrival arrival) {
 }
 
 void ReceiveSide::deliver_what_waited() {
-  while (!lane_.broken() && !delivering_ && arrival(in_.next()).here) {
+  while (!lane_.broken() && !delivering_ && arrival(in_.next()).here()) {
     Arrival& arrival = this->arrival(in_.next());
     deliver(arrival.frame, arrival.payload, arrival.leg);
     release(arrival);
@@ -198,8 +206,8 @@ void ReceiveSide::give_back_receives() {
 }
 
 void ReceiveSide::release(Arrival& arrival) {
-  if (!arrival.here) return;
-  arrival.here = false;
+  if (!arrival.here()) return;
+  arrival.stage = Stage::kUnknown;
   give_back_receive(arrival);
   arrival.buffer.give_back();
 }

@@ -67,8 +67,11 @@ class ReceiveSide {
   // messages that are now in order. Returns false if the slot does not contain the message; the
   // lane is then down.
   bool arrive_in_window(uint64_t sequence, Leg leg);
-  // Records that the other side has announced message `sequence`.
-  void announce(uint64_t sequence, const FrameHeader& frame);
+  // Records that the other side has announced message `sequence`. Returns false if it had announced
+  // this message before.
+  bool announce(uint64_t sequence, const FrameHeader& frame);
+  // Records that the announced message `sequence` has memory, into which one of the sides moves it.
+  void begin_to_move(uint64_t sequence) { in_.at(sequence).stage = Arrival::Stage::kMoving; }
   // Returns memory of an application for the payload of the announced message `sequence`, or no
   // memory (LaneEvents::landing_for()).
   Landing landing_for(uint64_t sequence);
