@@ -60,7 +60,8 @@ class StreamEvents {
   // returns the error. The reactor calls this only after want_write(true).
   virtual void on_writable() = 0;
   // Reports that at least half of the memory of a stream over shared memory is free again, because
-  // the other side has read bytes. The reactor calls this once after shortage() has found less.
+  // the other side has read bytes, or that the other side is gone. The reactor calls this once after
+  // shortage() has requested it.
   virtual void on_half_free() {}
 };
 
@@ -121,14 +122,16 @@ class ByteStream {
   virtual std::shared_ptr<const std::span<std::byte>> memory() { return nullptr; }
   // Reserves space for `bytes` bytes, after all bytes that were written or reserved before, and
   // returns it; returns nothing if there is too little space. The caller fills the space, and then
-  // passes exactly the reserved bytes to write(), which does not copy them if they are the next.
-  // Until then write() accepts no other bytes. If the bytes are not written, the caller must call
-  // unreserve(). Each reserved space ends by one of the two, in the order of reserving.
+  // passes exactly the reserved bytes to write(), which does not copy them. Until then write()
+  // accepts no other bytes, and of several reserved spaces only the first. If the bytes are not
+  // written, the caller must call unreserve().
   virtual std::span<std::byte> reserve([[maybe_unused]] size_t bytes) { return {}; }
-  // Ends the reservation of the space that begins at `at`. Does nothing if write() has ended it.
-  virtual void unreserve([[maybe_unused]] const std::byte* at) {}
+  // Ends the reservation of the space that begins at `at`. Returns false if write() has ended it.
+  virtual bool unreserve([[maybe_unused]] const std::byte* at) { return false; }
   // Returns how many bytes of `bytes` may not fit into the free space, because the other side has
-  // not read what write() accepted before. Returns 0 if the memory is smaller than `bytes`.
+  // not read what write() accepted before. Returns 0 if the memory is smaller than `bytes`. If the
+  // result is not 0 and less than half of the memory is free, requests one on_half_free(); any
+  // other result cancels an earlier request.
   virtual size_t shortage([[maybe_unused]] size_t bytes) { return 0; }
   // Returns the memory that contains every byte that reserve() can return, as memory() does for
   // peek().

@@ -18,6 +18,23 @@ TEST(ReceiveWindow, GrantsWhatWasPassedOnAndRefusesMoreThanTwoWindows) {
   EXPECT_FALSE(window.take(1));
 }
 
+TEST(ReceiveWindow, WithholdsCreditForBytesThatTheApplicationHasNotRead) {
+  ReceiveWindow window;
+  window.take(kStreamWindowBytes);
+  window.pass_on(kStreamWindowBytes);
+  window.withhold(kStreamWindowBytes / 2 + 1);
+  EXPECT_FALSE(window.worth_a_frame());
+  EXPECT_EQ(window.grant(), kStreamWindowBytes / 2 - 1);
+  EXPECT_EQ(window.grant(), 0u);
+  window.withhold(1);
+  EXPECT_TRUE(window.worth_a_frame());
+  EXPECT_EQ(window.grant(), kStreamWindowBytes / 2);
+  window.withhold(0);
+  EXPECT_EQ(window.grant(), 1u);
+  window.withhold(5);  // more than was passed on
+  EXPECT_EQ(window.grant(), 0u);
+}
+
 TEST(ReceiveWindowDeathTest, PassesOnNoMoreThanHasArrived) {
   ReceiveWindow window;
   window.take(10);

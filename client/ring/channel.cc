@@ -60,11 +60,12 @@ std::span<std::byte> Channel::writable(size_t wanted) {
   uint64_t used = written_ - their_consumed_;
   if (memory_->ring_bytes() - used < wanted) {
     const uint64_t consumed = theirs().consumed.load(std::memory_order_acquire);
-    used = written_ - consumed;
-    if (used > memory_->ring_bytes()) {
+    // The other side can consume at most what it had not consumed before.
+    if (consumed - their_consumed_ > used) {
       broken_ = true;
       return {};
     }
+    used = written_ - consumed;
     their_consumed_ = consumed;
   }
   return {memory_->ring(side_) + offset(written_), memory_->ring_bytes() - used};

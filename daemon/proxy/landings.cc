@@ -5,8 +5,8 @@
 
 namespace hat {
 
-void Landings::give_back(const Used& landing) {
-  if (landing.memory->stream != nullptr) landing.memory->stream->unreserve(landing.data);
+bool Landings::give_back(const Used& landing) {
+  return landing.memory->stream == nullptr || landing.memory->stream->unreserve(landing.data);
 }
 
 void Landings::handled(const std::byte* payload) {
@@ -14,7 +14,7 @@ void Landings::handled(const std::byte* payload) {
   if (found == landings_.end()) return;
   const Used landing = std::move(*found);
   landings_.erase(found);
-  give_back(landing);
+  if (!give_back(landing)) bytes_landed_.add(landing.bytes);
 }
 
 void Landings::lane_gone(uint32_t lane) {
@@ -39,8 +39,7 @@ engine::Landing BulkReceiver::landing(ByteStream& stream, const LandingAsker& as
     return {};
   }
   const uint32_t lkey = memory->region->lkey();
-  asker.landings.add(asker.lane, space.data(), std::move(memory));
-  bytes_landed_.add(bytes);
+  asker.landings.add(asker.lane, space, std::move(memory));
   return {space.data(), lkey};
 }
 

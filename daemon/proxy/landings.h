@@ -25,9 +25,13 @@ namespace hat {
 
 class Landings {
  public:
-  // Records that a lane READs into the space at `data`, which is reserved in `memory`.
-  void add(uint32_t lane, const std::byte* data, std::shared_ptr<BorrowedMemory> memory) {
-    landings_.push_back({lane, data, std::move(memory)});
+  // Adds the bytes of each payload that its space has taken to `bytes_landed`.
+  explicit Landings(Counter& bytes_landed) : bytes_landed_(bytes_landed) {}
+
+  // Records that a lane READs into `space`, which is reserved in `memory`.
+  void add(uint32_t lane, std::span<const std::byte> space,
+           std::shared_ptr<BorrowedMemory> memory) {
+    landings_.push_back({lane, space.data(), space.size(), std::move(memory)});
   }
   // Ends the use of the space at `payload`, because the frame with this payload was handled. Does
   // nothing if no landing is there. If the frame was dropped, gives the space back to the ring.
@@ -39,10 +43,13 @@ class Landings {
   struct Used {
     uint32_t lane;
     const std::byte* data;
+    size_t bytes;
     std::shared_ptr<BorrowedMemory> memory;
   };
-  static void give_back(const Used& landing);
+  // Gives the space back to its ring. Returns false if the bytes in it were written to the ring.
+  static bool give_back(const Used& landing);
 
+  Counter& bytes_landed_;
   std::vector<Used> landings_;  // few: a lane has at most kRendezvousMax messages in buffers
 };
 
@@ -57,9 +64,6 @@ struct LandingAsker {
 // Reserves space in one byte stream for the payloads that a lane READs.
 class BulkReceiver {
  public:
-  // Begins with no memory registered. Each landing() adds its number of bytes to `bytes_landed`.
-  explicit BulkReceiver(Counter& bytes_landed) : bytes_landed_(bytes_landed) {}
-
   // Returns space in `stream` for a payload of `bytes` bytes, or no space. The caller passes the
   // payload to ByteStream::write() when it has arrived, and nothing else before it. If
   // `asker.is_next` is false, returns `later` instead of space.
@@ -68,7 +72,6 @@ class BulkReceiver {
   void end() { memory_.end(); }
 
  private:
-  Counter& bytes_landed_;
   RegisteredMemory memory_{RegisteredMemory::Part::kSpace};
 };
 

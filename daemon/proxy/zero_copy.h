@@ -103,9 +103,9 @@ class BulkSender {
  public:
   // Copying fewer bytes than this costs less than a zero-copy send.
   static constexpr size_t kBytesMin = 4096;
-  // If the stream has at least kLargeBytesMin bytes, bytes_to_copy() lets the caller read only
-  // kStartBytes of them. These contain the heads of nearly all messages.
-  static constexpr size_t kLargeBytesMin = 4 * kBytesMin;
+  // If the stream has so many bytes that they need several frames, bytes_to_copy() lets the caller
+  // read only kStartBytes of them. These contain the heads of nearly all messages.
+  static constexpr size_t kLargeBytesMin = engine::kPieceBytesMax + 1;
   static constexpr size_t kStartBytes = 2048;
 
   // Begins with no memory registered. Each send() adds its number of bytes to `bytes_sent`.

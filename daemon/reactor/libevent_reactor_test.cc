@@ -34,8 +34,10 @@ struct Echo final : StreamEvents {
     }
   }
   void on_writable() override { ++writable; }
+  void on_half_free() override { ++half_free; }
   std::unique_ptr<ByteStream> stream;
-  int writable = 0;  // how often on_writable() was called
+  int writable = 0;   // how often on_writable() was called
+  int half_free = 0;  // how often on_half_free() was called
 };
 
 struct EchoListener final : ListenerEvents {
@@ -376,20 +378,89 @@ TEST(LibeventReactor, BreaksARingWhoseReaderTakesReservedSpaceBack) {
   EXPECT_EQ(write(stream, filler).kind, IoResult::Kind::kError);
 }
 
+void iterate(LibeventReactor& reactor, int times) {
+  for (int i = 0; i < times; ++i) {
+    reactor.post([] {});  // otherwise the reactor would sleep
+    reactor.iterate();
+  }
+}
+
+TEST(LibeventReactor, WritesOnlyTheFirstOfSeveralReservedSpaces) {
+  LibeventReactor reactor;
+  RingEnd end(reactor);
+  ByteStream& stream = *end.echo.stream;
+  const auto one = reserve(stream, "one ");
+  const auto two = reserve(stream, "two");
+  EXPECT_EQ(write(stream, two).kind, IoResult::Kind::kWouldBlock);
+  EXPECT_EQ(text_in(*end.side), "") << "\"one \" can still be on its way to the first space";
+  EXPECT_EQ(write(stream, one).kind, IoResult::Kind::kOk);
+  EXPECT_EQ(write(stream, two).kind, IoResult::Kind::kOk);
+  EXPECT_EQ(text_in(*end.side), "one two");
+  EXPECT_FALSE(stream.unreserve(two.data()));
+}
+
+TEST(LibeventReactor, ReportsOnceThatHalfOfARingIsFree) {
+  LibeventReactor reactor;
+  RingEnd end(reactor);
+  ByteStream& stream = *end.echo.stream;
+  const size_t ring_bytes = end.side->memory()->ring_bytes();
+  EXPECT_EQ(stream.shortage(ring_bytes), 0u);
+  const std::vector<std::byte> filler(ring_bytes - 100);
+  ASSERT_EQ(write(stream, filler).bytes, filler.size());
+  EXPECT_EQ(stream.shortage(50), 0u);
+  EXPECT_EQ(stream.shortage(2 * ring_bytes), 0u) << "such a number can never fit";
+  EXPECT_EQ(stream.shortage(ring_bytes), ring_bytes - 100);
+  iterate(reactor, 3);
+  EXPECT_EQ(end.echo.half_free, 0);
+
+  // The reactor sleeps until the other side has read enough, and its doorbell rings.
+  end.side->consume(100);
+  std::thread application([&] {
+    std::this_thread::sleep_for(100ms);
+    end.side->consume(ring_bytes / 2 - 200);
+    std::this_thread::sleep_for(20ms);
+    end.side->consume(100);
+  });
+  const auto guard = reactor.timer([] { ADD_FAILURE() << "nothing was reported"; });
+  guard->set(reactor.now() + 10s);
+  while (end.echo.half_free == 0 && !testing::Test::HasFailure()) reactor.iterate();
+  application.join();
+  EXPECT_EQ(end.side->readable().size(), ring_bytes / 2 - 100);
+  iterate(reactor, 3);
+  EXPECT_EQ(end.echo.half_free, 1);
+
+  EXPECT_EQ(stream.shortage(ring_bytes), ring_bytes / 2 - 100);
+  iterate(reactor, 3);
+  EXPECT_EQ(end.echo.half_free, 1) << "half of the ring is free";
+}
+
+TEST(LibeventReactor, ReportsThatTheReaderOfAFullRingIsGone) {
+  LibeventReactor reactor;
+  RingEnd end(reactor);
+  ByteStream& stream = *end.echo.stream;
+  stream.want_read(false);
+  const size_t ring_bytes = end.side->memory()->ring_bytes();
+  const std::vector<std::byte> filler(ring_bytes);
+  ASSERT_EQ(write(stream, filler).bytes, filler.size());
+  EXPECT_EQ(stream.shortage(ring_bytes), ring_bytes);
+  end.side.reset();
+  const auto guard = reactor.timer([] { ADD_FAILURE() << "nothing was reported"; });
+  guard->set(reactor.now() + 10s);
+  while (end.echo.half_free == 0 && !testing::Test::HasFailure()) reactor.iterate();
+  EXPECT_EQ(stream.shortage(ring_bytes), 0u) << "the next write must find out";
+  EXPECT_EQ(write(stream, filler).error, EPIPE);
+}
+
 TEST(LibeventReactor, CallsAWriterAgainWhenReservedSpaceIsGivenBack) {
   LibeventReactor reactor;
   RingEnd end(reactor);
   ByteStream& stream = *end.echo.stream;
   const auto space = reserve(stream, "never written");
   stream.want_write(true);
-  for (int i = 0; i < 3; ++i) {
-    reactor.post([] {});
-    reactor.iterate();
-  }
+  iterate(reactor, 3);
   EXPECT_EQ(end.echo.writable, 0) << "no other bytes can be written";
   stream.unreserve(space.data());
-  reactor.post([] {});
-  reactor.iterate();
+  iterate(reactor, 1);
   EXPECT_GE(end.echo.writable, 1);
 }
 

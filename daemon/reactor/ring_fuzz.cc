@@ -146,20 +146,30 @@ class Connection final : public StreamEvents {
             "it reserves more than its memory");
     reserved_.push_back(space);
   }
-  // Writes the space that was reserved first, or gives it back.
-  void end_reservation(bool writes) {
+  // Writes a reserved space, which only the first one may be, or gives it back.
+  void end_reservation(size_t which, bool writes) {
     if (!stream_ || reserved_.empty()) return;
-    const std::span<std::byte> space = reserved_.front();
-    reserved_.erase(reserved_.begin());
-    if (!writes || ended_writes_) return stream_->unreserve(space.data());
+    const auto one = reserved_.begin() + static_cast<ptrdiff_t>(which % reserved_.size());
+    const std::span<std::byte> space = *one;
+    const bool is_first = one == reserved_.begin();
+    reserved_.erase(one);
     for (size_t i = 0; i < space.size(); ++i) space[i] = pattern(written_ + i);
-    const iovec part{space.data(), space.size()};
-    const IoResult result = stream_->write({&part, 1});
-    note_error(result, EPIPE, false);
-    require(result.kind != IoResult::Kind::kWouldBlock, "reserved space must be free");
-    if (result.kind != IoResult::Kind::kOk) return stream_->unreserve(space.data());
-    require(result.bytes == space.size(), "it wrote a part of the reserved bytes");
-    written_ += result.bytes;
+    if (writes && !ended_writes_) {
+      const iovec part{space.data(), space.size()};
+      const IoResult result = stream_->write({&part, 1});
+      note_error(result, EPIPE, false);
+      const bool is_written = result.kind == IoResult::Kind::kOk;
+      require(!is_written || (is_first && result.bytes == space.size()), "it wrote too early");
+      require(result.kind != IoResult::Kind::kWouldBlock || !is_first, "reserved space is free");
+      if (is_written) {
+        written_ += result.bytes;
+        return require(!stream_->unreserve(space.data()), "it reserves what was written");
+      }
+    }
+    stream_->unreserve(space.data());
+  }
+  void ask_for_shortage(size_t bytes) {
+    if (stream_) require(stream_->shortage(bytes) <= bytes, "more is missing than was wanted");
   }
   void give_back(size_t which) {
     if (!stream_ || borrowed_.empty()) return;
@@ -370,7 +380,8 @@ class Run {
       case 15:
         return connection.reserve(size_t{input_.next()} * (1 + input_.next()));
       case 16:
-        return connection.end_reservation(input_.next() % 4 != 0);
+        connection.ask_for_shortage(size_t{input_.next()} << 12);
+        return connection.end_reservation(input_.next(), input_.next() % 4 != 0);
       default:
         if (input_.next() % 8 == 0) connection.end();
     }

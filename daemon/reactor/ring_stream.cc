@@ -245,10 +245,11 @@ IoResult RingStream::write(std::span<const iovec> from) {
   if (!channel_) return {IoResult::Kind::kWouldBlock};
   if (channel_->gone()) return {IoResult::Kind::kError, 0, EPIPE};
   if (!reserved_.empty()) {
-    const auto found = std::ranges::find(reserved_, from.front().iov_base, &Reserved::data);
-    if (found == reserved_.end()) return {IoResult::Kind::kWouldBlock};
-    DCHECK(from.size() == 1 && from.front().iov_len == found->bytes);
-    return write_reserved(found);
+    // Only the bytes that were reserved first: others would be moved to where the first still come.
+    const Reserved& first = reserved_.front();
+    if (from.front().iov_base != first.data) return {IoResult::Kind::kWouldBlock};
+    DCHECK(from.size() == 1 && from.front().iov_len == first.bytes);
+    return write_reserved();
   }
   size_t wanted = 0;
   for (const iovec& part : from) wanted += part.iov_len;
@@ -284,10 +285,11 @@ std::span<std::byte> RingStream::reserve(size_t bytes) {
   return space.subspan(before, bytes);
 }
 
-// Writes reserved bytes. They are moved if a space before them was given back unused.
-IoResult RingStream::write_reserved(std::vector<Reserved>::iterator reserved) {
-  const auto [data, bytes] = *reserved;
-  reserved_.erase(reserved);
+// Writes the bytes that were reserved first. They are moved if a space before them was given back
+// unused.
+IoResult RingStream::write_reserved() {
+  const auto [data, bytes] = reserved_.front();
+  reserved_.erase(reserved_.begin());
   const auto space = channel_->writable(bytes);
   if (space.size() < bytes) {  // the other side has set its counter back
     error_ = EPROTO;
@@ -313,27 +315,30 @@ size_t RingStream::unread(size_t at_most) {
 
 bool RingStream::has_half_free() {
   if (!awaits_half_free_ || !channel_) return false;
+  if (channel_->gone()) return true;  // nobody will read; only a write finds this out
   const size_t half = channel_->memory()->ring_bytes() / 2;
   return unread(half) <= half;
 }
 
 size_t RingStream::shortage(size_t bytes) {
+  awaits_half_free_ = false;
   if (error_ != 0 || !channel_ || channel_->broken() || channel_->gone()) return 0;
   const size_t ring_bytes = channel_->memory()->ring_bytes();
   if (bytes > ring_bytes) return 0;
   const size_t used = unread(ring_bytes / 4);
-  if (channel_->broken()) return 0;
+  const size_t free = ring_bytes - used;
+  if (channel_->broken() || bytes <= free) return 0;
   awaits_half_free_ = used > ring_bytes / 2;
   if (awaits_half_free_) heat();
-  const size_t free = ring_bytes - used;
-  return bytes > free ? bytes - free : 0;
+  return bytes - free;
 }
 
-void RingStream::unreserve(const std::byte* at) {
+bool RingStream::unreserve(const std::byte* at) {
   const auto found = std::ranges::find(reserved_, at, &Reserved::data);
-  if (found == reserved_.end()) return;
+  if (found == reserved_.end()) return false;
   reserved_.erase(found);
   if (writing()) heat();
+  return true;
 }
 
 void RingStream::shutdown_write() {

@@ -48,7 +48,7 @@ class RingStream final : public ByteStream {
   void give_back(uint64_t borrowed) override;
   std::shared_ptr<const std::span<std::byte>> memory() override { return mapped(other(side_)); }
   std::span<std::byte> reserve(size_t bytes) override;
-  void unreserve(const std::byte* at) override;
+  bool unreserve(const std::byte* at) override;
   size_t shortage(size_t bytes) override;
   std::shared_ptr<const std::span<std::byte>> space_memory() override { return mapped(side_); }
   std::vector<int> descriptors() const override;
@@ -92,7 +92,7 @@ class RingStream final : public ByteStream {
   size_t unread(size_t at_most);
   bool has_half_free();
   bool may_write() { return reserved_.empty() && !channel_->writable().empty(); }
-  IoResult write_reserved(std::vector<Reserved>::iterator reserved);
+  IoResult write_reserved();
   size_t ahead(const std::byte* at);
   std::shared_ptr<const std::span<std::byte>> mapped(hatrpc::ring::Side writer);
   static IoResult broken();

@@ -172,7 +172,7 @@ void Bitmap::take_new() {
 // Delivers the message in the slot of message `sequence`. Returns false if this message has not
 // arrived completely, or if the slot contains a message of another round.
 bool Bitmap::take(uint64_t sequence) {
-  const std::byte* slot = receiver_.landing(sequence, stride(receiver_.shape())).data;
+  const std::byte* slot = receiver_.slot_of(sequence, stride(receiver_.shape())).data;
   Envelope envelope;
   std::memcpy(&envelope, slot, sizeof envelope);
   const bool ours = envelope.kind == ControlKind::kMessage && envelope.leg == leg_ &&

@@ -210,7 +210,7 @@ void Fetch::read_index(Read& read, uint64_t index) {
 void Fetch::read_slot(Read& read, uint32_t from, uint32_t to) {
   const uint64_t slot = read.sequence & (receiver_.shape().slots - 1);
   const RemoteBuffer& slots = lane_.other().slots;
-  Segment here = receiver_.landing(read.sequence, to - from);
+  Segment here = receiver_.slot_of(read.sequence, to - from);
   here.data += from;
   read.bytes = to;
   lane_.post_signaled(
@@ -242,7 +242,7 @@ void Fetch::take_index(Read& read) {
 }
 
 void Fetch::take_slot(Read& read) {
-  const std::byte* slot = receiver_.landing(read.sequence, read.bytes).data;
+  const std::byte* slot = receiver_.slot_of(read.sequence, read.bytes).data;
   Envelope envelope;
   if (read.bytes < sizeof envelope) return in_vain(read);
   std::memcpy(&envelope, slot, sizeof envelope);

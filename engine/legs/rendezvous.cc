@@ -48,6 +48,10 @@ bool Rendezvous::find_buffers() {
 // Finds memory for a message. Returns false if there is none yet. Only READs go to an application's
 // memory: a peer's WRITE would need the right to access this memory.
 bool Rendezvous::find_memory(Incoming& message) {
+  if (!receiver_.is_announced(message.sequence)) {
+    lane_.breaks("it sent a message in another way than it announced");
+    return false;
+  }
   const uint32_t bytes = message.frame.payload_bytes;
   if (row(leg_).reads) {
     const Landing landing = receiver_.landing_for(message.sequence);

@@ -99,13 +99,13 @@ std::optional<uint64_t> ReceiveSide::coming_sequence(uint64_t low_bits, uint32_t
   return in_.is_coming(number) ? std::optional(number) : std::nullopt;
 }
 
-Segment ReceiveSide::landing(uint64_t sequence, uint32_t bytes) const {
+Segment ReceiveSide::slot_of(uint64_t sequence, uint32_t bytes) const {
   const size_t offset = (sequence & (in_.slots() - 1)) * stride(shape_);
   return {window_.bytes().data() + offset, bytes, window_.lkey()};
 }
 
 bool ReceiveSide::arrive_in_window(uint64_t sequence, Leg leg) {
-  const Segment slot = landing(sequence, stride(shape_));
+  const Segment slot = slot_of(sequence, stride(shape_));
   Envelope envelope;  // a copy, because the other side can write to the slot at any time
   std::memcpy(&envelope, slot.data, sizeof envelope);
   const bool good = envelope.frame.payload_bytes <= shape_.slot_bytes &&
@@ -191,6 +191,8 @@ void ReceiveSide::deliver(const FrameHeader& frame, Bytes payload, Leg leg) {
   delivering_ = true;
   events_.on_frame(frame, payload);
   delivering_ = false;
+  // A hostile sender can have announced the message, and then sent it by another leg.
+  if (Arrival& arrival = in_.at(in_.next()); !arrival.here()) arrival.stage = Stage::kUnknown;
   const uint64_t delivered = in_.advance();
   if (!row(leg).recycles) ++unreported_;
   lane_.handler(shape_.leg).on_delivered(delivered);
@@ -224,7 +226,7 @@ uint32_t ReceiveSide::due() const {
 
 void ReceiveSide::prefetch_next() const {
   if (!window_) return;
-  const std::byte* slot = landing(in_.next(), 0).data;
+  const std::byte* slot = slot_of(in_.next(), 0).data;
   __builtin_prefetch(slot);
   __builtin_prefetch(slot + 64);
 }

@@ -62,7 +62,7 @@ class ReceiveSide {
   // Returns nullopt if that message has arrived already, or if the lane has no slot for it yet.
   std::optional<uint64_t> coming_sequence(uint64_t low_bits, uint32_t bits) const;
   // Returns the first `bytes` bytes of the slot of message `sequence` in this side's window.
-  Segment landing(uint64_t sequence, uint32_t bytes) const;
+  Segment slot_of(uint64_t sequence, uint32_t bytes) const;
   // Accepts message `sequence`, which has arrived in its slot of the window, and delivers all
   // messages that are now in order. Returns false if the slot does not contain the message; the
   // lane is then down.
@@ -70,6 +70,10 @@ class ReceiveSide {
   // Records that the other side has announced message `sequence`. Returns false if it had announced
   // this message before.
   bool announce(uint64_t sequence, const FrameHeader& frame);
+  // Returns true if message `sequence` was announced, has no memory yet and has not arrived.
+  bool is_announced(uint64_t sequence) const {
+    return in_.is_coming(sequence) && in_.at(sequence).stage == Arrival::Stage::kAnnounced;
+  }
   // Records that the announced message `sequence` has memory, into which one of the sides moves it.
   void begin_to_move(uint64_t sequence) { in_.at(sequence).stage = Arrival::Stage::kMoving; }
   // Returns memory of an application for the payload of the announced message `sequence`, or no

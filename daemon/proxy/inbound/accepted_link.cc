@@ -18,7 +18,7 @@ constexpr size_t kLostStreamsMax = 1024;
 
 AcceptedLink::AcceptedLink(Worker& worker, engine::SessionOptions options,
                            const engine::OpenStream& open)
-    : worker_(worker) {
+    : worker_(worker), landings_(worker.counters().landed_bytes) {
   engine::SessionEvents& events = *this;
   session_ = std::make_unique<engine::Session>(worker.reactor(), engine::Session::Role::kAcceptor,
                                                std::move(options), open, events);

@@ -17,8 +17,7 @@ UpstreamConnection::UpstreamConnection(Worker& worker, const ServedConfig& serve
       served_(served),
       next_id_(first_id),
       stream_(worker.reactor().connect(served.upstream, *this)),
-      bulk_(worker.counters().zero_copy_bytes),
-      receiver_(worker.counters().landed_bytes) {
+      bulk_(worker.counters().zero_copy_bytes) {
   worker_.counters().upstream_connects.add();
   worker_.counters().upstream_connections_open.add();
   out_.await_writable(*stream_);
@@ -33,8 +32,7 @@ UpstreamConnection::UpstreamConnection(Worker& worker, const ServedConfig& serve
       output_(Output::kOpen),
       carried_(connection.unchecked ? Carried::kUnchecked : Carried::kChecked),
       stream_(worker.reactor().resume(std::move(connection.descriptors), *this)),
-      bulk_(worker.counters().zero_copy_bytes),
-      receiver_(worker.counters().landed_bytes) {
+      bulk_(worker.counters().zero_copy_bytes) {
   worker_.counters().upstream_connections_open.add();
 }
 
@@ -90,6 +88,7 @@ std::optional<DetachedConnection> UpstreamConnection::duplicate() const {
 void UpstreamConnection::abandon() {
   want_read(false);
   stream_->want_write(false);
+  stream_->shortage(0);  // cancels on_half_free()
   dead_ = true;
 }
 

@@ -46,8 +46,7 @@ OutboundStream::OutboundStream(Worker& worker, ClientConnection& owner, size_t e
       owner_(owner),
       endpoint_(endpoint),
       turn_(turn),
-      bulk_(worker.counters().zero_copy_bytes),
-      receiver_(worker.counters().landed_bytes) {}
+      bulk_(worker.counters().zero_copy_bytes) {}
 
 void OutboundStream::open(PeerLink& peer) {
   DCHECK(!exists() && !opened_);

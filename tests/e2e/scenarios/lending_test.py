@@ -5,11 +5,13 @@ import contextlib
 import signal
 import tempfile
 import threading
+import time
 
 import yaml
 
 from setting import Client, Scenario, TApplicationException, main, manifest, probe_nodes, start_server
 from nodes import ask, wait_until
+from thrift.transport.TTransport import TTransportException
 
 LARGE = 1 << 20
 
@@ -89,16 +91,11 @@ class Lending(Scenario):
                 self.assertGreater(landed_bytes(nodes.a) - before[0], 0.9 * LARGE, "the reply")
 
     def test_a_link_that_ends_gives_back_what_it_had_borrowed(self):
-        for protocol in ("write_rndv", "read_rndv"):
-            with self.subTest(protocol):
-                self.check_that_a_link_gives_back(protocol)
-
-    def check_that_a_link_gives_back(self, protocol):
         # Uses shared mode, because in mirror mode the client's connection ends with the link.
-        with ring_nodes("shared", protocol=protocol) as nodes:
+        with ring_nodes("shared", protocol="write_rndv") as nodes:
             sent = bytes(range(256)) * (LARGE // 256)
             with Client(nodes) as calls:
-                self.warm(nodes, calls, protocol)
+                self.warm(nodes, calls, "write_rndv")
                 for _ in range(3):
                     killer = threading.Timer(0.01, lambda: nodes.b.stop(signal.SIGKILL))
                     killer.start()
@@ -111,6 +108,40 @@ class Lending(Scenario):
                     # Send more bytes than the ring can hold. This works only if the daemon no longer borrows a range
                     # of the ring.
                     self.assertEqual(calls.consume(sent), LARGE)
+
+    def test_a_client_gets_its_next_reply_after_a_reply_was_cut(self):
+        # With read_rndv, the READs of the reply land in the client's ring when the peer dies.
+        for protocol in ("write_rndv", "read_rndv"):
+            with self.subTest(protocol), ring_nodes(protocol=protocol) as nodes:
+                for _ in range(3):
+                    with Client(nodes) as calls:
+                        self.warm(nodes, calls, protocol)
+                        killer = threading.Timer(0.01, lambda: nodes.b.stop(signal.SIGKILL))
+                        killer.start()
+                        with contextlib.suppress(TApplicationException, TTransportException):
+                            while True:
+                                calls.produce(LARGE)
+                        killer.join()
+                    nodes.b.start()
+                    wait_until("the link is up", lambda: nodes.a.get("/status")["links"][0]["up"])
+                    with Client(nodes) as calls:
+                        self.assertEqual(len(calls.produce(LARGE)), LARGE)
+
+    def test_a_client_that_dies_with_a_full_ring_leaves_nothing(self):
+        for protocol in ("write_rndv", "read_rndv"):
+            with self.subTest(protocol), ring_nodes(protocol=protocol) as nodes:
+                with Client(nodes) as calls:
+                    self.warm(nodes, calls, protocol)
+                client = Client(nodes)
+                client.transport.open()
+                client.calls.send_produce(LARGE)
+                wait_until("the server is answering", lambda: metric(nodes.b, "hatrpc_connections_open") == 0
+                           and metric(nodes.b, "hatrpc_upstream_connections_open") == 1)
+                time.sleep(0.2)  # the client's ring is full, and the server waits for space
+                client.transport.close()
+                wait_until("both daemons have closed its connection",
+                           lambda: metric(nodes.a, "hatrpc_connections_open") == 0
+                           and metric(nodes.b, "hatrpc_upstream_connections_open") == 0)
 
     def test_clients_that_leave_in_the_middle_take_nothing_with_them(self):
         for protocol in ("write_rndv", "read_rndv"):
