@@ -60,8 +60,8 @@ class StreamEvents {
   // returns the error. The reactor calls this only after want_write(true).
   virtual void on_writable() = 0;
   // Reports that at least half of the memory of a stream over shared memory is free again, because
-  // the other side has read bytes, or that the other side is gone. The reactor calls this once after
-  // shortage() has requested it.
+  // the other side has read bytes, or that the other side is gone. The reactor calls this once
+  // after shortage() has requested it.
   virtual void on_half_free() {}
 };
 

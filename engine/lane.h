@@ -42,8 +42,8 @@ class LaneEvents {
   // lane then READs the payload into a buffer of its own. `is_next` is true if every earlier frame
   // of the same stream has been passed to on_frame(), or has a landing itself. If it is false, the
   // function returns no memory, and may return `later`: the lane then asks again, if it can be sure
-  // that the earlier frames arrive meanwhile. The lane writes to the memory until it passes the frame to on_frame(), with the
-  // payload in this memory, or until the lane is destroyed.
+  // that the earlier frames arrive meanwhile. The lane writes to the memory until it passes the
+  // frame to on_frame(), with the payload in this memory, or until the lane is destroyed.
   virtual Landing landing_for([[maybe_unused]] const FrameHeader& header,
                               [[maybe_unused]] bool is_next) {
     return {};

@@ -103,8 +103,8 @@ class BulkSender {
  public:
   // Copying fewer bytes than this costs less than a zero-copy send.
   static constexpr size_t kBytesMin = 4096;
-  // If the stream has so many bytes that they need several frames, bytes_to_copy() lets the caller
-  // read only kStartBytes of them. These contain the heads of nearly all messages.
+  // If the bytes of the stream need more than one frame, bytes_to_copy() lets the caller read only
+  // kStartBytes of them. These contain the heads of nearly all messages.
   static constexpr size_t kLargeBytesMin = engine::kPieceBytesMax + 1;
   static constexpr size_t kStartBytes = 2048;
 

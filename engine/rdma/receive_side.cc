@@ -139,7 +139,7 @@ bool ReceiveSide::announce(uint64_t sequence, const FrameHeader& frame) {
 // earlier bytes of its stream have one: if each earlier message that is not delivered yet is of
 // another stream, or has a landing. The stream of an unknown message is not known. The message can
 // wait for earlier messages only if all of these have memory: one without memory could itself wait
-// behind this message.
+// for this message.
 Landing ReceiveSide::landing_for(uint64_t sequence) {
   Arrival& arrival = in_.at(sequence);
   if (delivering_ || invalid_here(arrival.frame) != nullptr) return {};
