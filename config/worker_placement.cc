@@ -107,6 +107,14 @@ HostCores read_host_cores(const FabricConfig& fabric, Cores allowed, const std::
   return host;
 }
 
+size_t count_nic_cores(const HostCores& host) {
+  if (!host.nic_node) return host.allowed.size();
+  Cores near;
+  std::ranges::set_intersection(host.allowed, host.nodes.at(*host.nic_node),
+                                std::back_inserter(near));
+  return near.empty() ? host.allowed.size() : near.size();
+}
+
 Result<std::vector<WorkerPlacement>> place_workers(const NodeConfig& node, const HostCores& host) {
   const WorkerCores& wanted = node.worker_cores;
   if (wanted.kind == WorkerCores::Kind::kAuto) {

@@ -33,6 +33,10 @@ Result<int> find_nic_node(const FabricConfig& fabric, const NumaNodes& nodes,
 // is "" except in tests.
 HostCores read_host_cores(const FabricConfig& fabric, Cores allowed, const std::string& root = "");
 
+// Returns how many of the host's allowed cores are on the NUMA node of its RDMA device. Returns the
+// number of all allowed cores if this node is not known or has none of them.
+size_t count_nic_cores(const HostCores& host);
+
 // The cores and the NUMA node of one worker.
 struct WorkerPlacement {
   Cores cores;              // the worker is bound to these cores; empty: it is not bound

@@ -116,6 +116,13 @@ TEST(WorkerPlacement, ACoreOfNoNodeStillGetsAWorker) {
   EXPECT_EQ(text(place_workers(wanting(2, Kind::kListed, {0, 1}), host)), "0@0 1");
 }
 
+TEST(WorkerPlacement, CountsTheCoresNearTheDevice) {
+  EXPECT_EQ(count_nic_cores(two_nodes()), 4u);
+  EXPECT_EQ(count_nic_cores(two_nodes({0, 1, 2})), 1u);
+  EXPECT_EQ(count_nic_cores(two_nodes({0, 1})), 2u) << "none is near: all count";
+  EXPECT_EQ(count_nic_cores(without_device()), 8u);
+}
+
 // --- Facts about a host ---
 
 class FakeSys {
