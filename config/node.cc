@@ -20,7 +20,6 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr uint32_t kWorkersMax = 64;
 constexpr uint32_t kUpstreamsMax = 65536;
 
 // Returns an entry of the table for read_keys(): if the value of `key` is valid, its reader stores
@@ -61,6 +60,37 @@ auto number_of(int64_t min, int64_t max) {
 std::optional<uint32_t> read_workers(const YamlValue& value, std::string_view key) {
   if (value.node.IsScalar() && value.node.Scalar() == "auto") return 0;
   return number_of(1, kWorkersMax)(value, key);
+}
+
+// Reads `worker_cores`: auto, nic, a text such as "2-5,8", or a list of such texts.
+WorkerCores read_worker_cores(const YamlValue& value) {
+  WorkerCores read{.location = value.location()};
+  if (value.node.IsScalar() && value.node.Scalar() == "auto") return read;
+  if (value.node.IsScalar() && value.node.Scalar() == "nic") {
+    read.kind = WorkerCores::Kind::kNic;
+    return read;
+  }
+  read.kind = WorkerCores::Kind::kListed;
+  std::string list;
+  const auto read_part = [&](const YamlValue& part) {
+    const auto text = read_text(part, "worker_cores");
+    if (!text) return;
+    if (parse_cores(*text)) {
+      list += (list.empty() ? "" : ",") + *text;
+      return;
+    }
+    part.error("worker_cores: " + in_quotes(*text) +
+               "; expected auto, nic, or numbers of cores and ranges from 0 to " +
+               std::to_string(kCoreMax) + " such as 2-5,8");
+  };
+  if (value.node.IsSequence()) {
+    read_items(value, "worker_cores", read_part);
+    if (value.node.size() == 0) value.error("worker_cores: the list is empty; write auto instead");
+  } else {
+    read_part(value);
+  }
+  read.cores = parse_cores(list).value_or(Cores{});
+  return read;
 }
 
 std::vector<std::string> read_names_list(const YamlValue& value, std::string_view key) {
@@ -395,6 +425,8 @@ NodeConfig read_node_config(const std::string& text, const std::string& file,
             {into("node", true, node.node, read_own_name),
              {"fabric", false, [&](const YamlValue& v) { node.fabric = read_fabric(v); }},
              into("workers", false, node.workers, read_workers),
+             {"worker_cores", false,
+              [&](const YamlValue& v) { node.worker_cores = read_worker_cores(v); }},
              into("worker_nice", false, node.worker_nice, number_of<int>(-20, 19)),
              {"manifests", false,
               [&](const YamlValue& v) {
@@ -434,10 +466,6 @@ NodeConfig read_node_config(const std::string& text, const std::string& file,
     }
   }
   return node;
-}
-
-uint32_t workers_of(const NodeConfig& node, uint32_t cores) {
-  return node.workers != 0 ? node.workers : std::clamp<uint32_t>(cores / 4, 1, 8);
 }
 
 uint64_t registered_bytes(const FabricConfig& fabric) {

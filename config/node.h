@@ -24,6 +24,7 @@
 #include <vector>
 
 #include "base/address.h"
+#include "base/cores.h"
 #include "config/diagnostics.h"
 #include "config/manifest.h"
 
@@ -173,11 +174,28 @@ struct Limits {
 };
 Limits default_limits();
 
+// The key `worker_cores`: the cores on which workers run. config/worker_placement.h applies it.
+struct WorkerCores {
+  enum class Kind : uint8_t {
+    kAuto,    // every core on which the process may run
+    kNic,     // those of them that are on the NUMA node of the RDMA device
+    kListed,  // `cores`
+  };
+  Kind kind = Kind::kAuto;
+  Cores cores;
+  SourceLocation location;
+};
+
+inline constexpr uint32_t kWorkersMax = 64;
+
 struct NodeConfig {
   // The node's name. If the file has "$VARIABLE", this is the value of that environment variable.
   std::string node;
   FabricConfig fabric;
-  uint32_t workers = 0;  // 0 (`auto`): a quarter of the cores, at least 1, at most 8
+  // 0 (`auto`): one for each core that `worker_cores` lists, at most kWorkersMax; without a list, a
+  // quarter of the cores, at least 1, at most 8.
+  uint32_t workers = 0;
+  WorkerCores worker_cores;
   // The nice value of worker threads, see nice(2); nullopt: the nice value of the process.
   std::optional<int> worker_nice;
   // The manifests. Paths in the file are relative to the directory of the file.
@@ -195,8 +213,6 @@ struct NodeConfig {
   Limits limits = default_limits();
 };
 
-// Returns the number of workers that the node runs on a host with `cores` cores.
-uint32_t workers_of(const NodeConfig& node, uint32_t cores);
 // Returns how many bytes of memory each worker (with kLoop: each link) registers: the value of
 // `max_pinned`, rounded down to nine times a power of two.
 uint64_t registered_bytes(const FabricConfig& fabric);

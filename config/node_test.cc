@@ -36,8 +36,8 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(
         NodeRow{"unknown_key", "node: a\nworker: 2\n",
                 "n.yaml:2:1: error: unknown key 'worker' in node configuration (did you mean "
-                "'workers'?); expected one of node, fabric, workers, worker_nice, manifests, "
-                "profile, link, peers, endpoints, serves, admin, limits\n"},
+                "'workers'?); expected one of node, fabric, workers, worker_cores, worker_nice, "
+                "manifests, profile, link, peers, endpoints, serves, admin, limits\n"},
         NodeRow{"no_name", "workers: 2\n", "n.yaml:1:1: error: node configuration has no 'node'\n"},
         NodeRow{"number_out_of_range", "node: a\nworkers: 0\nworker_nice: -30\n",
                 "n.yaml:2:10: error: workers: '0'; expected a number from 1 to 64\n"
@@ -63,8 +63,8 @@ INSTANTIATE_TEST_SUITE_P(
         NodeRow{
             "misspelt_and_so_missing", "nod: a\n",
             "n.yaml:1:1: error: unknown key 'nod' in node configuration (did you mean 'node'?); "
-            "expected one of node, fabric, workers, worker_nice, manifests, profile, "
-            "link, peers, endpoints, serves, admin, limits\n"},
+            "expected one of node, fabric, workers, worker_cores, worker_nice, manifests, "
+            "profile, link, peers, endpoints, serves, admin, limits\n"},
         NodeRow{"by_place",
                 "node: a\nlink: {insecure: true}\npeers: {b: {link: \"tcp:h:1\"}}\nendpoints:\n"
                 "  - {listen: \"tcp:127.0.0.1:9\", service: A, peers: [c]}\nworkers: 0\n",
@@ -225,13 +225,43 @@ TEST(NodeConfig, TakesHostsOfAddressesFromTheEnvironment) {
   unsetenv("HAT_HOST");
 }
 
+TEST(NodeConfig, ReadsTheCoresOfWorkers) {
+  using Kind = WorkerCores::Kind;
+  struct Row {
+    const char* text;
+    Kind kind;
+    Cores cores;
+  };
+  for (const Row& row : {Row{"auto", Kind::kAuto, {}},
+                         {"nic", Kind::kNic, {}},
+                         {"3", Kind::kListed, {3}},
+                         {"2-4,8", Kind::kListed, {2, 3, 4, 8}},
+                         {"8, 2", Kind::kListed, {2, 8}},
+                         {"[8, 2-3, \"0,1\"]", Kind::kListed, {0, 1, 2, 3, 8}}}) {
+    Diagnostics diagnostics;
+    const std::string text = std::string("node: a\nworker_cores: ") + row.text + "\n";
+    const NodeConfig node = read_node_config(text, "n.yaml", diagnostics);
+    EXPECT_EQ(diagnostics.text(), "");
+    EXPECT_EQ(node.worker_cores.kind, row.kind) << row.text;
+    EXPECT_EQ(node.worker_cores.cores, row.cores) << row.text;
+  }
+}
+
+TEST(NodeConfig, RefusesCoresOfWorkersThatAreNoList) {
+  const std::string expected =
+      "; expected auto, nic, or numbers of cores and ranges from 0 to 8191 such as 2-5,8\n";
+  for (const auto& [value, diagnostic] :
+       {std::pair<std::string, std::string>{"0-9000",
+                                            "15: error: worker_cores: '0-9000'" + expected},
+        {"[1, nic]", "19: error: worker_cores: 'nic'" + expected},
+        {"[]", "15: error: worker_cores: the list is empty; write auto instead\n"}}) {
+    Diagnostics diagnostics;
+    read_node_config("node: a\nworker_cores: " + value + "\n", "n.yaml", diagnostics);
+    EXPECT_EQ(diagnostics.text(), "n.yaml:2:" + diagnostic);
+  }
+}
+
 TEST(NodeConfig, ReportsWhatRdmaWillHoldOfTheHost) {
-  NodeConfig node;
-  EXPECT_EQ(workers_of(node, 1), 1u);
-  EXPECT_EQ(workers_of(node, 16), 4u);
-  EXPECT_EQ(workers_of(node, 256), 8u);
-  node.workers = 3;
-  EXPECT_EQ(workers_of(node, 256), 3u);
   EXPECT_EQ(registered_bytes({}), 144u << 20);
   EXPECT_EQ(registered_bytes({.pinned_bytes_max = 100u << 20}), 72u << 20);
 }

@@ -21,6 +21,8 @@ CONFIG = pathlib.Path(__file__).resolve().parent
 GOOD_NODES = [
     "node: a",
     "node: a\nfabric: tcp\nworkers: auto\nworker_nice: -5\nmanifests: []",
+    "node: a\nworker_cores: auto", "node: a\nworker_cores: nic", "node: a\nworker_cores: 0",
+    "node: a\nworker_cores: '0, 0-0'", "node: a\nworker_cores: [0, '0-0,0']",
     "node: a\nfabric: loop\nprofile: measured.yaml", "node: a\nfabric: {kind: verbs, device: mlx5_0, port: 1, gid_index: 3}",
     "node: a\nfabric: {max_pinned: 64MiB}",
     "node: a\nfabric: {faults: {seed: 3, delay: 1ms, refused_percent: 5, cut_within: 9, silent_within: 9}}",
@@ -40,7 +42,8 @@ GOOD_NODES = [
 ]
 BAD_NODES = [
     "workers: 1", "node: a\nworker: 1", "node: a\nworkers: 0", "node: a\nworkers: 65",
-    "node: a\nworkers: many", "node: a\nworker_nice: -21", "node: a\nfabric: ib",
+    "node: a\nworkers: many", "node: a\nworker_cores: all", "node: a\nworker_cores: -1", "node: a\nworker_cores: []",
+    "node: a\nworker_cores: '0-'", "node: a\nworker_cores: [nic]", "node: a\nworker_cores: {cores: 0}", "node: a\nworker_nice: -21", "node: a\nfabric: ib",
     "node: a\nfabric: {kind: ib}", "node: a\nfabric: {port: 0}", "node: a\nfabric: {max_pinned: lots}", "node: a\nfabric: [auto]", "node: a\nfabric: {faults: 3}",
     "node: a\nfabric: {faults: {refused_percent: 101}}", "node: a\nfabric: {faults: {cut_within: 0}}",
     "node: a\nlink: {listen: 'tcp:h', insecure: true}", "node: a\nlink: {insecure: perhaps}",

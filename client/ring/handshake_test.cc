@@ -13,6 +13,7 @@
 #include <filesystem>
 #include <functional>
 #include <iterator>
+#include <span>
 
 namespace hatrpc::ring {
 namespace {
@@ -55,6 +56,24 @@ int memory_file(size_t bytes, int seals) {
   EXPECT_EQ(ftruncate(fd, static_cast<off_t>(bytes)), 0);
   EXPECT_EQ(fcntl(fd, F_ADD_SEALS, seals), 0);
   return fd;
+}
+
+TEST(Handshake, AnAcceptorCanPlaceTheMemoryBeforeItIsUsed) {
+  Sockets sockets;
+  Handshake connector(Side::kConnector, sockets.fd[0], 128 * 1024);
+  Handshake acceptor(Side::kAcceptor, sockets.fd[1]);
+  size_t bytes = 0;
+  bool unused = false;
+  acceptor.place_memory([&](std::span<std::byte> mapped) {
+    bytes = mapped.size();
+    unsigned char resident = 0xff;
+    EXPECT_EQ(mincore(mapped.data(), 1, &resident), 0);
+    unused = (resident & 1) == 0;
+  });
+  EXPECT_EQ(connector.step(), EAGAIN);
+  ASSERT_EQ(acceptor.step(), 0);
+  EXPECT_EQ(bytes, kControlBytes + 4 * 128 * 1024);
+  EXPECT_TRUE(unused) << "the kernel chooses a page's node when the page is used first";
 }
 
 TEST(Handshake, GivesBothSidesTheSameMemory) {

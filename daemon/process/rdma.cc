@@ -14,10 +14,11 @@ namespace {
 
 // Divides the registered memory in three parts: one ninth for control messages, and four ninths for
 // the messages of each direction.
-engine::RdmaDomainOptions options_for(const FabricConfig& fabric) {
+engine::RdmaDomainOptions options_for(const FabricConfig& fabric, std::optional<int> memory_node) {
   const size_t control = registered_bytes(fabric) / 9;
   engine::RdmaDomainOptions options;
   options.arena.bytes = {4 * control, 4 * control, control};
+  options.arena.numa_node = memory_node;
   options.spin = {};  // no limit here: the plan of each call sets how long to spin
   return options;
 }
@@ -40,36 +41,40 @@ engine::VerbsOptions device_of(const FabricConfig& fabric) {
   return {.device = fabric.device, .port = fabric.port, .gid_index = fabric.gid_index};
 }
 
-Result<OpenedRdma> open_verbs(Reactor& reactor, const FabricConfig& fabric) {
+Result<OpenedRdma> open_verbs(Reactor& reactor, const FabricConfig& fabric,
+                              std::optional<int> memory_node) {
   HAT_TRY(std::unique_ptr<engine::VerbsFabric> device,
           engine::open_verbs_fabric(device_of(fabric)));
   OpenedRdma opened{nullptr, "verbs: " + device->describe()};
   HAT_TRY(opened.host,
           engine::RdmaHost::create_shared(reactor, with_faults(std::move(device), fabric, 0),
-                                          options_for(fabric)));
+                                          options_for(fabric, memory_node)));
   return opened;
 }
 
-Result<OpenedRdma> open_loop(Reactor& reactor, const FabricConfig& fabric) {
+Result<OpenedRdma> open_loop(Reactor& reactor, const FabricConfig& fabric,
+                             std::optional<int> memory_node) {
   const auto open = [fabric,
                      number = uint64_t{0}]() mutable -> Result<std::unique_ptr<engine::Fabric>> {
     HAT_TRY(std::unique_ptr<engine::Fabric> loop, engine::open_loop_fabric());
     return with_faults(std::move(loop), fabric, number++);
   };
   OpenedRdma opened{nullptr, "loop: memory shared with peers on this host"};
-  HAT_TRY(opened.host, engine::RdmaHost::create_per_link(reactor, open, options_for(fabric)));
+  HAT_TRY(opened.host,
+          engine::RdmaHost::create_per_link(reactor, open, options_for(fabric, memory_node)));
   return opened;
 }
 
 }  // namespace
 
-Result<OpenedRdma> open_rdma(Reactor& reactor, const FabricConfig& fabric) {
+Result<OpenedRdma> open_rdma(Reactor& reactor, const FabricConfig& fabric,
+                             std::optional<int> memory_node) {
   if (fabric.kind == FabricKind::kTcp) return OpenedRdma{nullptr, "the configuration says tcp"};
-  if (fabric.kind == FabricKind::kVerbs) return open_verbs(reactor, fabric);
-  if (fabric.kind == FabricKind::kLoop) return open_loop(reactor, fabric);
-  auto verbs = open_verbs(reactor, fabric);
+  if (fabric.kind == FabricKind::kVerbs) return open_verbs(reactor, fabric, memory_node);
+  if (fabric.kind == FabricKind::kLoop) return open_loop(reactor, fabric, memory_node);
+  auto verbs = open_verbs(reactor, fabric, memory_node);
   if (verbs) return verbs;
-  auto loop = open_loop(reactor, fabric);
+  auto loop = open_loop(reactor, fabric, memory_node);
   if (!loop) return OpenedRdma{nullptr, verbs.error().message + "; " + loop.error().message};
   loop->what += " (" + verbs.error().message + ")";
   return loop;

@@ -11,6 +11,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <vector>
 
 #include "base/descriptor.h"
@@ -41,6 +42,10 @@ class LibeventReactor final : public Reactor {
   // the first probe after `silence` without traffic, and closes a connection after three unanswered
   // probes, 10 s apart. 0 disables keepalive.
   void probe_tcp_after(std::chrono::seconds silence) { probe_tcp_after_ = silence; }
+
+  // Requests the memory of rings that this reactor creates from now on from NUMA node `node`.
+  // Requires that prefer_numa_node() works in this process.
+  void prefer_memory_of(int node) { memory_node_ = node; }
 
   // Accepts connections on `socket` and reports them to `events`. Other reactors can listen on the
   // same socket.
@@ -103,6 +108,7 @@ class LibeventReactor final : public Reactor {
   uint32_t ring_polls_ = 0;
   bool stopped_ = false;
   std::chrono::seconds probe_tcp_after_{0};
+  std::optional<int> memory_node_;
   std::mutex posted_mutex_;
   std::vector<std::function<void()>> posted_;
   Descriptor wake_fd_;

@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "base/cores.h"
 #include "base/transitions.h"
 #include "daemon/reactor/socket_address.h"
 
@@ -24,6 +25,13 @@ RingStream::RingStream(LibeventReactor& reactor, Descriptor socket, ring::Side s
     : reactor_(reactor), events_(events), socket_(std::move(socket)), side_(side) {
   event_assign(&event_, reactor.base_.get(), socket_.get(), EV_READ | EV_PERSIST, on_event, this);
   handshake_.emplace(side, socket_.get(), ring::kRingBytesDefault, kRingBytesMax);
+  if (reactor.memory_node_ && side == ring::Side::kAcceptor) {
+    // If the kernel refuses the node, which it permitted when the daemon started, the memory comes
+    // from another node.
+    handshake_->place_memory([node = *reactor.memory_node_](std::span<std::byte> mapped) {
+      (void)prefer_numa_node(mapped, node);
+    });
+  }
   event_add(&event_, nullptr);
   greet();
 }

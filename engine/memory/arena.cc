@@ -5,6 +5,8 @@
 #include <bit>
 #include <utility>
 
+#include "base/cores.h"
+
 namespace hat::engine {
 namespace {
 
@@ -64,6 +66,10 @@ Result<std::unique_ptr<Arena>> Arena::create(Fabric& fabric, const ArenaOptions&
                   "RDMA memory: the part for large messages leaves nothing for lanes; raise "
                   "fabric.max_pinned");
     HAT_TRY(SharedMemory memory, SharedMemory::create(kParts[i].name, granules * kGranuleBytes));
+    // Before the registration, which takes all pages and pins them.
+    if (options.numa_node) {
+      HAT_TRY_VOID(prefer_numa_node(memory.bytes(), *options.numa_node));
+    }
     HAT_TRY(auto region, fabric.register_memory(memory, kParts[i].access));
     arena->parts_[i] =
         std::make_unique<Part>(Part{std::move(memory), std::move(region), Buddy(messages),

@@ -77,6 +77,9 @@ struct ArenaOptions {
   // The bytes of kReceive and of kSend that are reserved for messages. Each is rounded up to a
   // power of two; 0 means the largest power of two below the size of the part.
   std::array<size_t, 2> messages{};
+  // The NUMA node from which the pages come, if it has free memory; nullopt: the node of the core
+  // that uses a page first.
+  std::optional<int> numa_node{};
   size_t total() const { return bytes[0] + bytes[1] + bytes[2]; }
 };
 
@@ -84,7 +87,8 @@ class Arena {
  public:
   static constexpr size_t kGranuleBytes = 4096;
 
-  // Creates an arena, and registers its memory with `fabric`.
+  // Creates an arena, and registers its memory with `fabric`. Fails if the kernel refuses a NUMA
+  // node.
   static Result<std::unique_ptr<Arena>> create(Fabric& fabric, const ArenaOptions& options);
 
   // Takes a buffer for a lane from the share that is not reserved for messages.
