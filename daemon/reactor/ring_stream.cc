@@ -253,7 +253,7 @@ IoResult RingStream::write(std::span<const iovec> from) {
   if (!channel_) return {IoResult::Kind::kWouldBlock};
   if (channel_->gone()) return {IoResult::Kind::kError, 0, EPIPE};
   if (!reserved_.empty()) {
-    // Only the bytes that were reserved first: others would be moved to where the first still come.
+    // Only the bytes that were reserved first: others would take the space of the first.
     const Reserved& first = reserved_.front();
     if (from.front().iov_base != first.data) return {IoResult::Kind::kWouldBlock};
     DCHECK(from.size() == 1 && from.front().iov_len == first.bytes);
