@@ -130,7 +130,7 @@ class ByteStream {
   virtual bool unreserve([[maybe_unused]] const std::byte* at) { return false; }
   // Returns how many bytes of `bytes` may not fit into the free space, because the other side has
   // not read what write() accepted before. Returns 0 if the memory is smaller than `bytes`. If the
-  // result is not 0 and less than half of the memory is free, requests one on_half_free(); any
+  // result is not 0 and less than a quarter of the memory is free, requests one on_half_free(); any
   // other result cancels an earlier request.
   virtual size_t shortage([[maybe_unused]] size_t bytes) { return 0; }
   // Returns the memory that contains every byte that reserve() can return, as memory() does for

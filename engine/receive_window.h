@@ -39,9 +39,17 @@ class ReceiveWindow {
   // Sets how many of the bytes that were passed on get no credit for now, because the application
   // has not read them, and further bytes would find no space.
   void withhold(size_t bytes) { withheld_ = bytes; }
+  // Returns true if so much credit is withheld that the caller should find out, before the next
+  // grant(), whether the application has read the bytes.
+  bool withholds_much() const { return withheld_ > kStreamWindowBytes / 4; }
   // Returns true if enough bytes were passed on that the caller should send their credit now, in a
-  // separate kCredit frame, and not wait for another frame that can carry the credit.
-  bool worth_a_frame() const { return grantable() >= kStreamWindowBytes / 2; }
+  // separate kCredit frame, and not wait for another frame that can carry the credit. If credit is
+  // withheld, a quarter of the window is enough when the sender has little credit left: else the
+  // sender could wait for ever.
+  bool worth_a_frame() const {
+    const bool is_short = withheld_ != 0 && outstanding_ >= kStreamWindowBytes * 3 / 4;
+    return grantable() >= (is_short ? kStreamWindowBytes / 4 : kStreamWindowBytes / 2);
+  }
   // Returns the credit to put into the header of the next frame, and counts this credit as granted.
   uint32_t grant() {
     const size_t credit = grantable();

@@ -336,7 +336,7 @@ size_t RingStream::shortage(size_t bytes) {
   const size_t used = unread(ring_bytes / 4);
   const size_t free = ring_bytes - used;
   if (channel_->broken() || bytes <= free) return 0;
-  awaits_half_free_ = used > ring_bytes / 2;
+  awaits_half_free_ = free < ring_bytes / 4;
   if (awaits_half_free_) heat();
   return bytes - free;
 }

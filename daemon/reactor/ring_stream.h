@@ -113,7 +113,7 @@ class RingStream final : public ByteStream {
   uint32_t wanted_ = 0;  // the events that the owner wants: hatrpc::ring::kForData, kForSpace
   Attention attention_ = Attention::kNone;
   bool again_ = false;             // read_again() was called
-  bool awaits_half_free_ = false;  // shortage() has found that less than half of the ring is free
+  bool awaits_half_free_ = false;  // shortage() has found that less than a quarter is free
   std::optional<IoResult> ended_;  // set once the end or an error was read: read() returns it from
                                    // then on
   bool ends_writes_ = false;       // shutdown_write() was called, perhaps before channel_ existed

@@ -123,6 +123,7 @@ class ClientConnection final : public StreamEvents,
 
   // --- Bytes from the client ---
   void on_readable() override;
+  void read_requests();
   void take(Bytes bytes);
   void take_backlog();
   bool on_head(const thrift::Head& head) override;

@@ -129,6 +129,7 @@ class OutboundStream {
   // Sets how many of the bytes that were passed on get no credit for now, because the client has
   // not read them (ReceiveWindow::withhold()). The next grant() considers this.
   void withhold(size_t bytes) { window_.withhold(bytes); }
+  bool withholds_much() const { return window_.withholds_much(); }
   // Records that the peer has answered `call`.
   void on_answered(const Call& call) { delivery_.answered(call.ordinal); }
   // Records that the peer has answered the kSync frame with this number.
