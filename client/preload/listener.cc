@@ -43,10 +43,19 @@ bool set_mode(const std::string& path) {
   return chmod(named.c_str(), kMode) == 0;
 }
 
+// Makes the kernel reject descriptors that clients send, on Linux 6.16 and later: the kernel would
+// have to close them in this process, which can take long. Accepted sockets inherit this setting.
+void refuse_descriptors(int fd) {
+  constexpr int kPassRights = 83;  // SO_PASSRIGHTS; Debian 12's headers do not define it
+  const int off = 0;
+  real::setsockopt(fd, SOL_SOCKET, kPassRights, &off, sizeof off);
+}
+
 // Returns a non-blocking unix socket that listens at `path`, or -1.
 int listen_at(const std::string& path, int backlog) {
   const int fd = ::socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
   if (fd < 0) return -1;
+  refuse_descriptors(fd);
   sockaddr_un address{.sun_family = AF_UNIX};
   path.copy(address.sun_path, sizeof address.sun_path - 1);
   const ring::PathClaim claim(path.c_str());
