@@ -5,6 +5,7 @@ In tests that must use a ring, no process listens at the TCP address to which th
 """
 
 import contextlib
+import json
 import os
 import pathlib
 import signal
@@ -14,8 +15,8 @@ import subprocess
 import tempfile
 import time
 
-from setting import PEERS, Scenario, main
-from nodes import Server, free_ports
+from setting import PEERS, PROGRAMS, Client, Scenario, main, manifest
+from nodes import Server, TwoNodes, free_ports
 from peers import PYTHON, Peers
 from preloading import StockScenario, both_ways, preloaded
 from raw_ring import greeting
@@ -222,6 +223,107 @@ class StockServers(StockScenario):
 
     def test_node(self):
         self.serve("node", "", ["node"], skip=["unknown_method"])
+
+
+class HatctlRun(StockScenario):
+    """Stock programs that `hatctl run` starts, with the rings that the daemons' configurations list."""
+
+    def setUp(self):
+        self.folder = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory(prefix="hatrpc-e2e-")))
+        self.port = free_ports(1)[0]
+        self.server_ring = self.folder / "server.ring"
+        self.nodes = TwoNodes(PROGRAMS, manifest(), {"Probe": f"tcp:127.0.0.1:{self.port}"}, http=True)
+        for node, key, ring in ((self.nodes.a, "endpoints", self.folder / "client.ring"),
+                                (self.nodes.b, "serves", self.server_ring)):
+            config = json.loads(node.config.read_text())
+            places = config[key] if key == "endpoints" else config[key].values()
+            for place in places:
+                place["ring"] = str(ring)
+            node.config.write_text(json.dumps(config))
+        self.enterContext(self.nodes)
+        self.address = self.nodes.endpoints["Probe"].removeprefix("tcp:")
+
+    @staticmethod
+    def hatctl(node, *words):
+        return [str(PROGRAMS / "hatctl"), "run", "--socket", str(node.admin), *words]
+
+    def serve(self, prefix, environment=None):
+        command, more = Peers(PEERS).command("cpp", "server")
+        server = Server([*prefix, *command], {**(environment or {}), **more},
+                        [(f"127.0.0.1:{self.port}", ["--transport", "framed"])])
+        self.addCleanup(server.stop)
+        return server
+
+    def uses_a_ring(self, process):
+        return "hatrpc-ring" in pathlib.Path(f"/proc/{process.pid}/maps").read_text(encoding="utf-8")
+
+    def call(self, prefix=()):
+        command, more = Peers(PEERS).command("cpp", "client")
+        words = [*prefix, *command, "--connect", self.address, "--transport", "framed", "--protocol", "binary",
+                 "--large", str(1 << 20)]
+        done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=60,
+                              env={**os.environ, **more})
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+
+    def test_both_sides_use_rings(self):
+        server = self.serve(self.hatctl(self.nodes.b, "--"))
+        self.call(self.hatctl(self.nodes.a, "--"))
+        with socket.create_connection(("127.0.0.1", self.port)):  # the server's TCP address is still there
+            pass
+        code = (f"import socket\nstream = socket.create_connection(('127.0.0.1', {self.address.rpartition(':')[2]}))\n"
+                "print('hatrpc-ring' in open('/proc/self/maps').read())")
+        done = subprocess.run(self.hatctl(self.nodes.a, "--", PYTHON, "-c", code), capture_output=True, text=True,
+                              check=True, timeout=60)
+        self.assertEqual((done.stdout, done.stderr), ("True\n", ""))
+        with Client(self.nodes) as calls:
+            self.assertEqual(calls.add(1, 2), 3)
+            self.assertTrue(self.uses_a_ring(server.process))
+
+    def test_a_server_without_rings_is_reached_over_tcp(self):
+        server = self.serve([])
+        self.call()
+        self.assertFalse(self.uses_a_ring(server.process))
+        log = self.nodes.b.log()
+        self.assertIn(f"serves.Probe: no connection to shm:{self.server_ring}: No such file or directory", log)
+        server.process.terminate()
+        server.process.wait(10)
+        again = self.serve(self.hatctl(self.nodes.b, "--"))
+        with Client(self.nodes) as calls:
+            self.assertEqual(calls.add(1, 2), 3)
+            self.assertTrue(self.uses_a_ring(again.process))
+
+    def fails(self, words, status, text):
+        done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=60)
+        self.assertEqual(done.returncode, status, done.stderr)
+        self.assertIn(text, done.stderr)
+
+    def test_exit_statuses(self):
+        node = self.nodes.a
+        self.fails(self.hatctl(node, "--", "sh", "-c", "exit 7"), 7, "")
+        self.fails(self.hatctl(node, "--", "/not/there"), 127, "cannot run /not/there: No such file or directory")
+        self.fails(self.hatctl(node, "--", "/etc/passwd"), 126, "cannot run /etc/passwd: Permission denied")
+        self.fails(self.hatctl(node, "--library", "/not/there.so", "--", "true"), 125, "libhatrpc-client")
+        self.fails([PROGRAMS / "hatctl", "run", "--socket", f"{self.folder}/nobody.sock", "--", "true"], 125,
+                   f"{self.folder}/nobody.sock")
+        self.fails(self.hatctl(node), 2, "PROGRAM")
+
+    def test_a_user_who_may_not_use_the_admin_socket(self):
+        done = subprocess.run([PROGRAMS / "hatctl", "run", "--http", f"tcp:{self.nodes.a.http}", "--", "sh", "-c",
+                               "echo $HATRPC_RINGS"], capture_output=True, text=True, check=True, timeout=60)
+        self.assertEqual(done.stdout, f"{self.address}={self.folder}/client.ring\n")
+
+    def test_adds_to_variables_that_are_set(self):
+        done = subprocess.run(self.hatctl(self.nodes.a, "--", "sh", "-c", "echo $HATRPC_RINGS; echo $HATRPC_LISTEN_RINGS"),
+                              capture_output=True, text=True, check=True, timeout=60,
+                              env={**os.environ, "HATRPC_RINGS": "127.0.0.1:1=/own"})
+        self.assertEqual(done.stdout, f"127.0.0.1:1=/own,{self.address}={self.folder}/client.ring\n\n")
+
+    def test_a_ring_that_this_user_may_not_use(self):
+        (self.folder / "client.ring").unlink()
+        done = subprocess.run(self.hatctl(self.nodes.a, "--", "true"), capture_output=True, text=True, check=True,
+                              timeout=60)
+        self.assertIn(f"hatctl: warning: {self.folder}/client.ring: No such file or directory; connections to "
+                      f"tcp:{self.address} use TCP", done.stderr)
 
 
 if __name__ == "__main__":
