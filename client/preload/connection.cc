@@ -4,7 +4,6 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -13,6 +12,7 @@
 #include "client/preload/clock.h"
 #include "client/preload/descriptors.h"
 #include "client/preload/real.h"
+#include "client/preload/socket_swap.h"
 #include "client/ring/spinner.h"
 
 namespace hatrpc::preload {
@@ -29,11 +29,6 @@ constexpr uint64_t kRingBytesMax = 4 * 1024 * 1024;
 constexpr int64_t kGreetingMs = 2000;
 // How long one step of a wait for space takes, in milliseconds.
 constexpr int64_t kNapMs = 1;
-
-ino_t inode_of(int fd) {
-  struct stat info {};
-  return fstat(fd, &info) == 0 ? info.st_ino : 0;
-}
 
 in_port_t some_port(ino_t seed) { return htons(static_cast<uint16_t>(32768 + seed % 28000)); }
 

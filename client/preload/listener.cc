@@ -23,7 +23,12 @@ namespace {
 
 constexpr mode_t kMode = 0660;
 
-ino_t inode_of(const std::string& path) {
+bool survives_exec(int fd) {
+  const int flags = real::fcntl(fd, F_GETFD, nullptr);
+  return flags >= 0 && (flags & FD_CLOEXEC) == 0;
+}
+
+ino_t inode_at(const std::string& path) {
   struct stat info {};
   return lstat(path.c_str(), &info) == 0 && S_ISSOCK(info.st_mode) ? info.st_ino : 0;
 }
@@ -154,12 +159,12 @@ Listener::Listener(int tcp, int ring, int both, const Rule& rule)
       ring_(ring),
       both_(both),
       path_(rule.path),
-      path_inode_(inode_of(rule.path)),
+      path_inode_(inode_at(rule.path)),
       address_(shown_address(rule, tcp)) {}
 
 Listener::~Listener() {
   // Another server can have bound the path in the meantime, if somebody has removed the file.
-  if (!is_shared_ && path_inode_ != 0 && inode_of(path_) == path_inode_) unlink(path_.c_str());
+  if (!is_shared_ && path_inode_ != 0 && inode_at(path_) == path_inode_) unlink(path_.c_str());
   for (const int each : {both_, ring_, tcp_}) descriptors::close_hidden(each);
 }
 
@@ -256,13 +261,17 @@ int Listener::lend_tcp() {
 }
 
 void Listener::show_tcp(int fd) {
-  const int flags = real::fcntl(fd, F_GETFD, nullptr);
-  if (flags >= 0 && (flags & FD_CLOEXEC) == 0) real::dup3(lend_tcp(), fd, 0);
+  if (!survives_exec(fd)) return;
+  // The child of a vfork can have put another file under this number, which the table of
+  // descriptors does not record. Only the epoll of this object has an entry for tcp_.
+  epoll_event event{.events = EPOLLIN, .data = {.fd = tcp_}};
+  if (real::epoll_ctl(fd, EPOLL_CTL_MOD, tcp_, &event) != 0) return;
+  real::dup3(lend_tcp(), fd, 0);
 }
 
 void Listener::show_both(int fd) {
-  const int flags = real::fcntl(fd, F_GETFD, nullptr);
-  if (flags >= 0 && (flags & FD_CLOEXEC) == 0) real::dup3(both_, fd, 0);
+  if (!survives_exec(fd) || inode_of(fd) != inode_of(tcp_)) return;
+  real::dup3(both_, fd, 0);
   never_block(tcp_);
 }
 

@@ -3,9 +3,15 @@
 
 #include <fcntl.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/time.h>
 
 namespace hatrpc::preload {
+
+ino_t inode_of(int fd) {
+  struct stat info {};
+  return fstat(fd, &info) == 0 ? info.st_ino : 0;
+}
 
 int socket_option(int fd, int name) {
   int value = -1;

@@ -5,7 +5,8 @@
 // Errors   -1 and errno, or false and errno, as of the system calls.
 #pragma once
 
-#include <string>
+#include <sys/types.h>
+
 #include <vector>
 
 #include "client/preload/epoll_watches.h"
@@ -21,6 +22,8 @@ struct Held {
   }
 };
 
+// Returns the inode of the file under `fd`, which identifies a socket; or 0.
+ino_t inode_of(int fd);
 // Returns the value of an option of level SOL_SOCKET, or -1.
 int socket_option(int fd, int name);
 // Copies the time-outs and SO_KEEPALIVE, which the program has set on socket `from`, to socket

@@ -219,6 +219,20 @@ class Listening(unittest.TestCase):
                 self.assertEqual(program.wait(10), 0)
             self.talk(listener)
 
+    def test_another_program_keeps_its_standard_input(self):
+        """The descriptor of the listening socket is 0, which is another file in the child."""
+        kept = os.dup(0)
+        os.close(0)
+        try:
+            with listening() as listener:
+                self.assertEqual(listener.fileno(), 0)
+                done = subprocess.run(["cat"], input=b"words", stdout=subprocess.PIPE, check=True, timeout=20)
+                self.assertEqual(done.stdout, b"words")
+                self.talk(listener)
+        finally:
+            os.dup2(kept, 0)
+            os.close(kept)
+
     def test_a_failed_exec_changes_nothing(self):
         with listening() as listener:
             os.set_inheritable(listener.fileno(), True)
