@@ -76,7 +76,7 @@ std::shared_ptr<Connection> Connection::make(int socket, ring::Memory memory, ri
 }
 
 std::shared_ptr<Connection> Connection::make_accepted(int socket, const Address& server) {
-  const auto made = make_unmet(socket, ring::Side::kAcceptor, server);
+  auto made = make_unmet(socket, ring::Side::kAcceptor, server);
   if (made == nullptr) return nullptr;
   made->handshake_.emplace(made->side_, made->socket_, ring::kRingBytesDefault, kRingBytesMax);
   made->handshake_->leave_a_doorbell();

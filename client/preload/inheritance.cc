@@ -87,8 +87,8 @@ void take_over(const Word& word) {
       continue;
     }
     if (connection == nullptr) {
-      // NOLINTNEXTLINE(bugprone-use-after-move): at most once, since a failure ends the loop
       connection =
+          // NOLINTNEXTLINE(bugprone-use-after-move): at most once, since a failure ends the loop
           Connection::make(fd, std::move(memory), word.side, word.server, word.asked, word.due);
       if (connection == nullptr) break;
     }
