@@ -198,6 +198,14 @@ class Reactor {
   // Starts to connect to `to`, and returns the stream. If connecting fails, even immediately, the
   // first read() or write() returns the error.
   virtual std::unique_ptr<ByteStream> connect(const Address& to, StreamEvents& events) = 0;
+  // Does the same as connect(), but returns nullptr and the errno value in `error` if connecting
+  // fails immediately. Connecting to a path fails immediately if no process listens there. The
+  // reactors of tests, whose connections do not fail immediately, use this implementation.
+  virtual std::unique_ptr<ByteStream> try_connect(const Address& to, StreamEvents& events,
+                                                  int& error) {
+    error = 0;
+    return connect(to, events);
+  }
   // Resumes the connection of an earlier stream, possibly of another process. `descriptors` must be
   // duplicates of the descriptors that ByteStream::descriptors() returned for the earlier stream;
   // the new stream owns them. If resuming fails, the first read() or write() returns the error.

@@ -9,7 +9,7 @@
 //   peers:
 //     host-b: {link: "tcp:10.0.0.2:7471"}
 //   endpoints:
-//     - {listen: "tcp:127.0.0.1:9090", service: HatKV, peers: [host-b]}
+//     - {listen: "tcp:127.0.0.1:9090", ring: /run/hatrpcd/kv.ring, service: HatKV, peers: [host-b]}
 //   serves:
 //     HatKV: {upstream: "tcp:127.0.0.1:9091"}
 //   admin: {listen: "tcp:127.0.0.1:9464", socket: /run/hatrpcd/admin.sock}
@@ -103,6 +103,9 @@ struct EndpointConfig {
   std::vector<std::string> peers;
   uint32_t mode = 0660;  // for a unix socket: the permission bits of its path
   std::string group;     // for a unix socket: the owning group of its path; empty: the daemon's
+  // The ring that clients of `listen`, a TCP address, can use instead (`hatctl run`). It is also an
+  // endpoint of its own: the next one in NodeConfig::endpoints.
+  std::optional<Address> ring{};
   SourceLocation location;
 };
 
@@ -129,6 +132,9 @@ struct ServedConfig {
   // that an `allow` rule restricts must use this transport and protocol in their requests.
   std::optional<ThriftTransport> thrift_transport{};
   std::optional<ThriftProtocol> thrift_protocol{};
+  // The ring of the server at `upstream`, a TCP address. The daemon connects to the ring, or to
+  // `upstream` if no process listens at the ring.
+  std::optional<Address> ring{};
   SourceLocation location;
 };
 

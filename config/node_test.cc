@@ -102,6 +102,67 @@ TEST(NodeConfig, SaysThatAnOpenLinkMustBeMeant) {
   EXPECT_THAT(diagnostics.text(), testing::HasSubstr("write `insecure: true`"));
 }
 
+TEST(NodeConfig, ARingNextToATcpAddressIsAnEndpointOfItsOwn) {
+  Diagnostics diagnostics;
+  const NodeConfig node = read_node_config(
+      "node: a\nlink: {insecure: true}\npeers: {b: {link: 'tcp:h:1'}}\nendpoints:\n"
+      "  - {listen: 'tcp:127.0.0.1:1', ring: /r/a, service: A, peers: [b], mode: '0600'}\n"
+      "  - {listen: 'tcp:127.0.0.1:2', service: B, peers: [b]}\n"
+      "serves: {A: {upstream: 'tcp:127.0.0.1:3', ring: /r/s}}\n",
+      "n.yaml", diagnostics);
+  ASSERT_EQ(diagnostics.text(), "");
+  ASSERT_EQ(node.endpoints.size(), 3u);
+  EXPECT_EQ(to_string(*node.endpoints[0].ring), "shm:/r/a");
+  EXPECT_EQ(to_string(node.endpoints[1].listen), "shm:/r/a");
+  EXPECT_FALSE(node.endpoints[1].ring);
+  EXPECT_EQ(node.endpoints[1].service, "A");
+  EXPECT_EQ(node.endpoints[1].mode, 0600u);
+  EXPECT_EQ(to_string(node.endpoints[2].listen), "tcp:127.0.0.1:2");
+  EXPECT_EQ(to_string(*node.serves[0].ring), "shm:/r/s");
+  check_against(node, Manifest{}, diagnostics);
+  EXPECT_EQ(diagnostics.all().size(), 3u) << "one warning for each entry\n" << diagnostics.text();
+}
+
+TEST(NodeConfig, ARingBelongsToOneServer) {
+  Diagnostics diagnostics;
+  read_node_config(
+      "node: a\nserves:\n  A: {upstream: 'tcp:h:1', ring: /r}\n  B: {upstream: 'tcp:h:1', ring: "
+      "/r}\n"
+      "  C: {upstream: 'tcp:h:1'}\n  D: {upstream: 'tcp:h:2', ring: /s}\n",
+      "n.yaml", diagnostics);
+  EXPECT_EQ(diagnostics.text(), "");
+  read_node_config(
+      "node: a\nserves:\n  A: {upstream: 'tcp:h:1', ring: /r}\n  B: {upstream: 'shm:/r'}\n"
+      "  C: {upstream: 'tcp:h:2', ring: /r}\n",
+      "n.yaml", diagnostics);
+  EXPECT_EQ(diagnostics.text(),
+            "n.yaml:4:3: error: serves.B: the ring /r is the one of serves.A, whose `upstream` is "
+            "tcp:h:1; write the same `upstream` here, or another ring\n"
+            "n.yaml:5:3: error: serves.C: the ring /r is the one of serves.A, whose `upstream` is "
+            "tcp:h:1; write the same `upstream` here, or another ring\n");
+}
+
+TEST(NodeConfig, ARingBelongsToATcpAddressAndIsListedOnce) {
+  Diagnostics diagnostics;
+  read_node_config(
+      "node: a\nlink: {insecure: true}\npeers: {b: {link: \"tcp:h:1\"}}\nendpoints:\n"
+      "  - {listen: \"unix:/s\", ring: /r, service: A, peers: [b]}\n"
+      "  - {listen: \"shm:/r\", service: A, peers: [b]}\n"
+      "serves:\n  A: {upstream: \"shm:/t\", ring: /u}\n"
+      "  B: {upstream: \"tcp:h:1\", ring: u}\n  C: {upstream: \"tcp:h:1\", ring: '/u,v'}\n",
+      "n.yaml", diagnostics);
+  EXPECT_EQ(diagnostics.text(),
+            "n.yaml:5:5: error: ring belongs to a TCP address, and `listen` is unix:/s; expected "
+            "tcp:HOST:PORT there, or no `ring`\n"
+            "n.yaml:6:5: error: shm:/r is listed twice; first at n.yaml:5:5\n"
+            "n.yaml:8:6: error: ring belongs to a TCP address, and `upstream` is shm:/t; expected "
+            "tcp:HOST:PORT there, or no `ring`\n"
+            "n.yaml:9:34: error: ring: 'u'; expected an absolute path of at most 107 bytes without "
+            "a comma\n"
+            "n.yaml:10:34: error: ring: '/u,v'; expected an absolute path of at most 107 bytes "
+            "without a comma\n");
+}
+
 // A text that is not a configuration must cause an error, not a crash.
 TEST(NodeConfig, SurvivesWhatIsNoConfiguration) {
   for (const std::string& text :

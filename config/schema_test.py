@@ -31,6 +31,8 @@ GOOD_NODES = [
     "endpoints: [{listen: 'unix:/tmp/s', service: S, peers: [b], mode: '0660', group: users}]",
     "node: a\nlink: {insecure: true}\npeers: {b: {link: 'tcp:h:1'}}\n"
     "endpoints: [{listen: 'shm:/tmp/r', service: S, peers: [b]}]\nserves: {S: {upstream: 'shm:/tmp/t'}}",
+    "node: a\nlink: {insecure: true}\npeers: {b: {link: 'tcp:h:1'}}\n"
+    "endpoints: [{listen: 'tcp:h:2', ring: /tmp/r, service: S, peers: [b]}]\nserves: {S: {upstream: 'tcp:h:3', ring: /tmp/t}}",
     "node: a\nmanifests: [m.yaml]\nserves: {S: {upstream: 'tcp:127.0.0.1:1', mode: shared, max_connections: 4}}",
     "node: a\nserves: {S: {upstream: 'tcp:127.0.0.1:1', thrift_transport: header}}",
     "node: a\nserves: {S: {upstream: 'tcp:127.0.0.1:1', thrift_transport: framed, thrift_protocol: compact}}",
@@ -55,7 +57,8 @@ BAD_NODES = [
     "node: a\nendpoints: [{listen: 'tcp:h:1', service: S, peers: []}]",
     "node: a\nendpoints: [{listen: 'tcp:h:1', peers: [b]}]",
     "node: a\nlink: {listen: 'shm:/tmp/r', insecure: true}",
-    "node: a\nserves: {S: {}}", "node: a\nserves: {S: {upstream: 'tcp:h:1', thrift_transport: rdma}}",
+    "node: a\nserves: {S: {}}", "node: a\nserves: {S: {upstream: 'tcp:h:1', ring: r}}", "node: a\nserves: {S: {upstream: 'tcp:h:1', ring: '/r,s'}}",
+    "node: a\nserves: {S: {upstream: 'tcp:h:1', thrift_transport: rdma}}",
     "node: a\nserves: {S: {upstream: 'tcp:h:1', thrift_protocol: framed}}",
     "node: a\nserves: {S: {upstream: 'tcp:h:1', mode: pool}}",
     "node: a\nlimits: {spin: 50}", "node: a\nlimits: {max_message: 5 parsecs}",

@@ -22,6 +22,15 @@ Result<void> read_socket(const std::string& path, Options& options) {
   return {};
 }
 
+Result<void> read_http(const std::string& value, Options& options) {
+  const auto address = parse_address(value);
+  if (!address || address->kind != Address::Kind::kTcp) {
+    return unexpected_value(value, "tcp:HOST:PORT, the address admin.listen");
+  }
+  options.http = value;
+  return {};
+}
+
 // Arguments that settle() checks and converts before it stores them in Options.
 struct Given {
   std::vector<std::string> words;
@@ -51,6 +60,11 @@ void declare(Arguments& command, Command kind, Options& options, Given& given) {
     case Command::kDoctor:
       command.words("PEER...", 0, kAnyNumber, options.peers);
       return command.option("--config", read_non_empty_text(options.config, "a file"));
+    case Command::kRun:
+      command.words("-- PROGRAM [ARGUMENT...]", 1, kAnyNumber, options.program);
+      command.option("--library", read_non_empty_text(options.library, "a file"));
+      return command.option(
+          "--http", [&options](const std::string& value) { return read_http(value, options); });
     case Command::kStatus:
     case Command::kDrain:
     case Command::kPing:
@@ -88,6 +102,9 @@ Result<void> settle(const Given& given, Options& options) {
         ErrorCode::kInvalid,
         "--json does not apply to metrics, which have their own text format; use `hatctl top "
         "--json`");
+  }
+  if (options.json && options.command == Command::kRun) {
+    return fail(ErrorCode::kInvalid, "--json does not apply to run; write `--` before PROGRAM");
   }
   if (options.command == Command::kCerts) return take_certs_words(given.words, options);
   if (given.words.empty()) return {};

@@ -171,6 +171,16 @@ TEST(Status, ReportsTheCoresOfBoundWorkers) {
                                                           "LINK TO"));
 }
 
+TEST(Status, ShowsTheRingOfAServer) {
+  json status = some_status();
+  status["serves"] = {
+      {{"service", "Kv"}, {"upstream", "tcp:h:1"}, {"ring", "/r"}, {"mode", "mirror"}},
+      {{"service", "Log"}, {"upstream", "unix:/l"}, {"ring", nullptr}, {"mode", "shared"}}};
+  EXPECT_THAT(status_text(status, 1000, kPipe), HasSubstr("\nSERVES  UPSTREAM           MODE\n"
+                                                          "Kv      tcp:h:1 or shm:/r  mirror\n"
+                                                          "Log     unix:/l            shared\n"));
+}
+
 TEST(Status, ReportsHowLinksAreSecured) {
   json status = some_status();
   status["link_security"] = "tls";

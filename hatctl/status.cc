@@ -85,7 +85,11 @@ std::string places_text(const json& status, const Terminal& terminal) {
   if (!endpoints.empty()) text += "\n" + endpoints.text(terminal);
   Table serves({{"SERVES"}, {"UPSTREAM"}, {"MODE"}});
   for (const json& served : status.at("serves")) {
-    serves.add({served.at("service"), served.at("upstream"), served.at("mode")});
+    const json& ring = served.at("ring");
+    const std::string upstream = served.at("upstream");
+    serves.add({served.at("service"),
+                ring.is_null() ? upstream : upstream + " or shm:" + ring.get<std::string>(),
+                served.at("mode")});
   }
   if (!serves.empty()) text += "\n" + serves.text(terminal);
   return text;

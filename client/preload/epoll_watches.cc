@@ -39,7 +39,7 @@ bool is_tcp(int fd) {
 }  // namespace
 
 void note(int fd, int epoll, int operation, const epoll_event* event) {
-  if (rules().empty() || !is_tcp(fd)) return;
+  if ((connect_rules().empty() && listen_rules().empty()) || !is_tcp(fd)) return;
   const std::lock_guard lock(mutex);
   auto& list = watches()[fd];
   std::erase_if(list, [&](const EpollWatch& each) { return each.epoll == epoll; });

@@ -34,9 +34,8 @@ class Handshake {
   Handshake(const Handshake&) = delete;
   Handshake& operator=(const Handshake&) = delete;
 
-  // Makes the handshake leave the last byte of the acceptor's greeting in the socket; this byte
-  // carries no information, and then acts as a doorbell. Only a connector can call this, before its
-  // first step().
+  // Makes the handshake leave the last byte of the other side's greeting in the socket; this byte
+  // carries no information, and then acts as a doorbell. Call this before the first step().
   void leave_a_doorbell() { greeting_bytes_ = sizeof theirs_ - 1; }
 
   // Makes an acceptor call `place` with the mapped memory that it creates, before either side uses

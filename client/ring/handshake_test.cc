@@ -94,6 +94,22 @@ TEST(Handshake, GivesBothSidesTheSameMemory) {
   EXPECT_EQ(ftruncate(ours.fd(), 1), -1) << "its size is sealed";
 }
 
+TEST(Handshake, EachSideCanLeaveADoorbell) {
+  Sockets sockets;
+  Handshake connector(Side::kConnector, sockets.fd[0], 128 * 1024);
+  Handshake acceptor(Side::kAcceptor, sockets.fd[1]);
+  connector.leave_a_doorbell();
+  acceptor.leave_a_doorbell();
+  EXPECT_EQ(connector.step(), EAGAIN);
+  ASSERT_EQ(acceptor.step(), 0);
+  ASSERT_EQ(connector.step(), 0);
+  EXPECT_EQ(acceptor.take_memory().ring_bytes(), 128u * 1024);
+  for (const int fd : sockets.fd) {
+    char doorbells[2];
+    EXPECT_EQ(recv(fd, doorbells, sizeof doorbells, MSG_DONTWAIT), 1);
+  }
+}
+
 TEST(Handshake, TakesAWishWithinItsBounds) {
   const struct {
     uint64_t wish;

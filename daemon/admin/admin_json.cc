@@ -135,6 +135,7 @@ json places_json(const NodeConfig& node) {
   json endpoints = json::array();
   for (const EndpointConfig& endpoint : node.endpoints) {
     endpoints.push_back({{"listen", to_string(endpoint.listen)},
+                         {"ring", endpoint.ring ? json(endpoint.ring->path) : json(nullptr)},
                          {"service", endpoint.service},
                          {"peers", endpoint.peers}});
   }
@@ -142,6 +143,7 @@ json places_json(const NodeConfig& node) {
   for (const ServedConfig& served : node.serves) {
     serves.push_back({{"service", served.service},
                       {"upstream", to_string(served.upstream)},
+                      {"ring", served.ring ? json(served.ring->path) : json(nullptr)},
                       {"mode", served.mode == UpstreamMode::kMirror ? "mirror" : "shared"}});
   }
   return {{"endpoints", endpoints}, {"serves", serves}};

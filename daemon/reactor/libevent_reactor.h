@@ -59,6 +59,8 @@ class LibeventReactor final : public Reactor {
 
   TimePoint now() const override;
   std::unique_ptr<ByteStream> connect(const Address& to, StreamEvents& events) override;
+  std::unique_ptr<ByteStream> try_connect(const Address& to, StreamEvents& events,
+                                          int& error) override;
   std::unique_ptr<ByteStream> resume(std::vector<Descriptor> descriptors,
                                      StreamEvents& events) override;
   std::unique_ptr<Timer> timer(std::function<void()> on_time) override;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/proxy/inbound/upstream.h"
 
+#include <glog/logging.h>
+
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -11,12 +13,30 @@
 #include "daemon/proxy/worker.h"
 
 namespace hat {
+namespace {
+
+// Connects to the server over its ring, if it has one and listens there, and otherwise to
+// `upstream`.
+std::unique_ptr<ByteStream> connect(Reactor& reactor, const ServedConfig& served,
+                                    StreamEvents& events) {
+  if (served.ring) {
+    int error = 0;
+    if (auto stream = reactor.try_connect(*served.ring, events, error)) return stream;
+    LOG_EVERY_T(WARNING, 60) << "serves." << served.service << ": no connection to "
+                             << to_string(*served.ring) << ": " << std::strerror(error)
+                             << "; connections use " << to_string(served.upstream)
+                             << " until the server listens at the ring";
+  }
+  return reactor.connect(served.upstream, events);
+}
+
+}  // namespace
 
 UpstreamConnection::UpstreamConnection(Worker& worker, const ServedConfig& served, int32_t first_id)
     : worker_(worker),
       served_(served),
       next_id_(first_id),
-      stream_(worker.reactor().connect(served.upstream, *this)),
+      stream_(connect(worker.reactor(), served, *this)),
       bulk_(worker.counters().zero_copy_bytes) {
   worker_.counters().upstream_connects.add();
   worker_.counters().upstream_connections_open.add();

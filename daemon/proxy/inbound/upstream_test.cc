@@ -30,6 +30,21 @@ TEST(UpstreamConnectionTest, ReportsTheServersEndOnce) {
   EXPECT_EQ(link->written, frame_bytes({.kind = FrameKind::kEnd, .stream = 1}));
 }
 
+TEST(UpstreamConnectionTest, ConnectsToTheRingIfTheServerListensThere) {
+  FakeNode node;
+  ServedConfig served = node.worker->node().serves[0];
+  served.ring = *parse_address("shm:/run/kv.ring");
+  const auto connects_to = [&] {
+    const UpstreamConnection connection(*node.worker, served, UpstreamConnection::kFirstId);
+    return to_string(node.reactor.connected_to.back());
+  };
+  EXPECT_EQ(connects_to(), "shm:/run/kv.ring");
+  node.reactor.refusals.insert("shm:/run/kv.ring");
+  EXPECT_EQ(connects_to(), to_string(served.upstream));
+  node.reactor.refusals.clear();
+  EXPECT_EQ(connects_to(), "shm:/run/kv.ring");
+}
+
 TEST(UpstreamPoolDeathTest, ClosesOnlyConnectionsThatItOpened) {
   FakeNode node;
   const ServedConfig& served = node.worker->node().serves[0];
