@@ -292,6 +292,7 @@ class Relations {
 
   void check() {
     check_endpoints();
+    check_rings_of_servers();
     check_security();
     if (node_.link.listen) claim(*node_.link.listen, node_.link.location);
     if (node_.admin.listen) claim(*node_.admin.listen, node_.admin.location);
@@ -309,6 +310,24 @@ class Relations {
         diagnostics_.error(endpoint.location, "no peer is called '" + peer + "'" +
                                                   did_you_mean(peer, names) +
                                                   "; `peers` lists them");
+      }
+    }
+  }
+
+  // Reports an error if two servers have the same ring. The `allow` rules apply to each `upstream`,
+  // so a service with another address of the same server could avoid them.
+  void check_rings_of_servers() {
+    for (const ServedConfig& owner : node_.serves) {
+      if (!owner.ring) continue;
+      for (const ServedConfig& other : node_.serves) {
+        const bool connects = other.upstream.is_path() && other.upstream.path == owner.ring->path;
+        const bool has_same = &other > &owner && other.ring == owner.ring;
+        if (!connects && !(has_same && other.upstream != owner.upstream)) continue;
+        diagnostics_.error(other.location, "serves." + other.service + ": the ring " +
+                                               owner.ring->path + " is the one of serves." +
+                                               owner.service + ", whose `upstream` is " +
+                                               to_string(owner.upstream) +
+                                               "; write the same `upstream` here, or another ring");
       }
     }
   }

@@ -123,6 +123,25 @@ TEST(NodeConfig, ARingNextToATcpAddressIsAnEndpointOfItsOwn) {
   EXPECT_EQ(diagnostics.all().size(), 3u) << "one warning for each entry\n" << diagnostics.text();
 }
 
+TEST(NodeConfig, ARingBelongsToOneServer) {
+  Diagnostics diagnostics;
+  read_node_config(
+      "node: a\nserves:\n  A: {upstream: 'tcp:h:1', ring: /r}\n  B: {upstream: 'tcp:h:1', ring: "
+      "/r}\n"
+      "  C: {upstream: 'tcp:h:1'}\n  D: {upstream: 'tcp:h:2', ring: /s}\n",
+      "n.yaml", diagnostics);
+  EXPECT_EQ(diagnostics.text(), "");
+  read_node_config(
+      "node: a\nserves:\n  A: {upstream: 'tcp:h:1', ring: /r}\n  B: {upstream: 'shm:/r'}\n"
+      "  C: {upstream: 'tcp:h:2', ring: /r}\n",
+      "n.yaml", diagnostics);
+  EXPECT_EQ(diagnostics.text(),
+            "n.yaml:4:3: error: serves.B: the ring /r is the one of serves.A, whose `upstream` is "
+            "tcp:h:1; write the same `upstream` here, or another ring\n"
+            "n.yaml:5:3: error: serves.C: the ring /r is the one of serves.A, whose `upstream` is "
+            "tcp:h:1; write the same `upstream` here, or another ring\n");
+}
+
 TEST(NodeConfig, ARingBelongsToATcpAddressAndIsListedOnce) {
   Diagnostics diagnostics;
   read_node_config(

@@ -16,7 +16,7 @@ inline constexpr int kLaunchFailed = 125;  // hatctl could not prepare the start
 inline constexpr int kNotExecutable = 126;
 inline constexpr int kNotFound = 127;
 
-// The values of the preloaded library's environment variables. Empty: the program gets no rings.
+// The values of the preloaded library's environment variables. A variable without rings is empty.
 struct RingVariables {
   std::string connect;  // HATRPC_RINGS
   std::string listen;   // HATRPC_LISTEN_RINGS
