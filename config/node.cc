@@ -317,18 +317,19 @@ class Relations {
   // Reports an error if two servers have the same ring. The `allow` rules apply to each `upstream`,
   // so a service with another address of the same server could avoid them.
   void check_rings_of_servers() {
-    for (const ServedConfig& owner : node_.serves) {
-      if (!owner.ring) continue;
-      for (const ServedConfig& other : node_.serves) {
-        const bool connects = other.upstream.is_path() && other.upstream.path == owner.ring->path;
-        const bool has_same = &other > &owner && other.ring == owner.ring;
-        if (!connects && !(has_same && other.upstream != owner.upstream)) continue;
-        diagnostics_.error(other.location, "serves." + other.service + ": the ring " +
-                                               owner.ring->path + " is the one of serves." +
-                                               owner.service + ", whose `upstream` is " +
-                                               to_string(owner.upstream) +
-                                               "; write the same `upstream` here, or another ring");
-      }
+    for (const ServedConfig& other : node_.serves) {
+      const auto owner = std::ranges::find_if(node_.serves, [&](const ServedConfig& each) {
+        if (!each.ring) return false;
+        const bool connects = other.upstream.is_path() && other.upstream.path == each.ring->path;
+        const bool is_later = &other > &each;
+        return connects || (is_later && other.ring == each.ring && other.upstream != each.upstream);
+      });
+      if (owner == node_.serves.end()) continue;
+      diagnostics_.error(other.location, "serves." + other.service + ": the ring " +
+                                             owner->ring->path + " is the one of serves." +
+                                             owner->service + ", whose `upstream` is " +
+                                             to_string(owner->upstream) +
+                                             "; write the same `upstream` here, or another ring");
     }
   }
 
