@@ -12,6 +12,7 @@ import contextlib
 import errno
 import os
 import select
+import signal
 import socket
 import struct
 import subprocess
@@ -158,6 +159,28 @@ class Listening(unittest.TestCase):
             listener.shutdown(socket.SHUT_RDWR)
             thread.join(5)
             self.assertEqual(ended, [errno.EINVAL])
+
+    def test_accept_ends_when_its_number_is_replaced(self):
+        """Closes the socket as the JVM does: dup2() replaces it by another file, and a signal wakes the thread."""
+        with listening() as listener, open("/dev/null", "rb") as file:
+            listener.settimeout(None)
+            ended = []
+
+            def wait():
+                try:
+                    listener.accept()
+                except OSError as error:
+                    ended.append(error.errno)
+
+            before = signal.signal(signal.SIGUSR1, lambda *_: None)
+            thread = threading.Thread(target=wait)
+            thread.start()
+            time.sleep(0.2)
+            os.dup2(file.fileno(), listener.fileno())
+            signal.pthread_kill(thread.ident, signal.SIGUSR1)
+            thread.join(5)
+            signal.signal(signal.SIGUSR1, before)
+            self.assertEqual(ended, [errno.ENOTSOCK])
 
     def test_in_an_epoll_before_it_listens(self):
         for flags in (0, select.EPOLLET):
