@@ -111,10 +111,6 @@ int accept_timeout_ms(int fd) {
   return static_cast<int>(patience.tv_sec * 1000 + (patience.tv_usec + 999) / 1000);
 }
 
-}  // namespace
-
-namespace {
-
 // Hides the three descriptors. Returns null if no descriptor is free.
 std::shared_ptr<Listener> hide_all(const int (&shown)[3], const Rule& rule) {
   int hidden[3] = {-1, -1, -1};
@@ -251,7 +247,10 @@ int Listener::listen(int backlog) {
 
 int Listener::shutdown(int how) {
   const int result = real::shutdown(tcp_, how);
-  if (result == 0 && how != SHUT_WR) real::shutdown(ring_, SHUT_RDWR);
+  if (result != 0 || how == SHUT_WR) return result;
+  real::shutdown(ring_, SHUT_RDWR);
+  // The ended socket would make the epoll readable for ever, also after a new listen().
+  real::epoll_ctl(both_, EPOLL_CTL_DEL, ring_, nullptr);
   return result;
 }
 

@@ -160,6 +160,13 @@ class Listening(unittest.TestCase):
             thread.join(5)
             self.assertEqual(ended, [errno.EINVAL])
 
+    def test_listens_again_after_shutdown(self):
+        with listening() as listener:
+            listener.shutdown(socket.SHUT_RDWR)
+            listener.listen()
+            self.assertEqual(select.select([listener], [], [], 0.1)[0], [])
+            self.talk(listener, [PORT])
+
     def test_accept_ends_when_its_number_is_replaced(self):
         """Closes the socket as the JVM does: dup2() replaces it by another file, and a signal wakes the thread."""
         with listening() as listener, open("/dev/null", "rb") as file:
