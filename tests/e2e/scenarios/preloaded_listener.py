@@ -296,6 +296,85 @@ class Listening(unittest.TestCase):
         ours.close()
 
 
+class OneThread(unittest.TestCase):
+    """A server with one thread and an epoll, of which some clients do not take what the server sends."""
+
+    CLIENTS = 50
+    PIECE = bytes(100_000)
+
+    def setUp(self):
+        self.listener = self.enterContext(listening())
+        self.streams = {}
+        self.ends = threading.Event()
+        thread = threading.Thread(target=self.serve)
+        thread.start()
+        self.addCleanup(thread.join)
+        self.addCleanup(self.ends.set)
+
+    def serve(self):
+        """Sends a byte to each client. Then sends to a client that says "p", without an end, and echoes the rest."""
+        with select.epoll() as epoll:
+            self.listener.setblocking(False)
+            epoll.register(self.listener, select.EPOLLIN)
+            while not self.ends.is_set():
+                for descriptor, events in epoll.poll(0.1):
+                    if descriptor == self.listener.fileno():
+                        self.admit(epoll)
+                    elif events & select.EPOLLIN:
+                        self.answer(epoll, descriptor)
+                    elif events & select.EPOLLOUT:
+                        self.send(self.streams[descriptor])
+        for stream, _ in self.streams.values():
+            stream.close()
+
+    def admit(self, epoll):
+        with contextlib.suppress(BlockingIOError):
+            stream = self.listener.accept()[0]
+            stream.setblocking(False)
+            self.streams[stream.fileno()] = (stream, b"h")
+            epoll.register(stream, select.EPOLLIN | (0 if self.send((stream, b"h")) else select.EPOLLOUT))
+
+    def answer(self, epoll, descriptor):
+        stream = self.streams[descriptor][0]
+        with contextlib.suppress(BlockingIOError):
+            data = stream.recv(100)
+            if data in (b"", b"p"):
+                self.streams[descriptor] = (stream, self.PIECE)
+                epoll.modify(stream, select.EPOLLOUT if data else 0)
+            else:
+                self.send((stream, data))
+
+    @staticmethod
+    def send(stream):
+        with contextlib.suppress(BlockingIOError, BrokenPipeError):
+            return stream[0].send(stream[1])
+        return 0
+
+    def connect(self):
+        stream = self.enterContext(socket.create_connection(("127.0.0.1", NOBODY), timeout=10))
+        self.assertEqual(stream.recv(1), b"h")
+        return stream
+
+    def talk(self):
+        """A wait of a millisecond for each of the other clients would make this take a second and more."""
+        with self.connect() as live:
+            begun = time.monotonic()
+            for _ in range(20):
+                live.sendall(b"e")
+                self.assertEqual(live.recv(1), b"e")
+            self.assertLess(time.monotonic() - begun, 0.6)
+
+    def test_clients_that_do_not_read(self):
+        for _ in range(self.CLIENTS):
+            self.connect().sendall(b"p")
+        self.talk()
+
+    def test_clients_that_do_not_greet(self):
+        for _ in range(self.CLIENTS):
+            self.enterContext(socket.socket(socket.AF_UNIX)).connect(RING)
+        self.talk()
+
+
 class Greeting(unittest.TestCase):
     """Clients whose handshake is not complete when the program accepts them."""
 
