@@ -66,7 +66,8 @@ class Listener {
   int tcp() const { return tcp_; }
   // Returns tcp() for another process, after it has set O_NONBLOCK as the program has set it.
   int lend_tcp();
-  // Makes `fd`, which the program executed next inherits, refer to the TCP socket.
+  // Makes `fd`, which the program executed next inherits, refer to the TCP socket. Does the same
+  // with the descriptors 0 to 9 if they are duplicates of `fd`.
   void show_tcp(int fd);
   // Makes `fd` refer to both sockets again, after show_tcp().
   void show_both(int fd);
@@ -75,8 +76,10 @@ class Listener {
   void share() { is_shared_ = true; }
 
  private:
+  // Returns whether the program has made its descriptor non-blocking.
+  bool is_nonblocking() const;
+  void show_tcp_as(int fd);
   int accept_one(sockaddr* address, socklen_t* bytes, int flags);
-  int accept_tcp(sockaddr* address, socklen_t* bytes, int flags);
   int accept_ring(sockaddr* address, socklen_t* bytes, int flags);
   void await_greeting(Connection& connection);
 

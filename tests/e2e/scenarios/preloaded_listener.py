@@ -63,7 +63,7 @@ def descriptors():
     return len(os.listdir("/proc/self/fd"))
 
 
-class Listening(unittest.TestCase):
+class Talk(unittest.TestCase):
     def talk(self, listener, ports=(PORT, NOBODY)):
         """Checks that `listener` accepts connections to each of the ports, and that they carry data."""
         for port in ports:
@@ -78,6 +78,8 @@ class Listening(unittest.TestCase):
                     stream.sendall(b"answer")
                     self.assertEqual(asker.recv(6, socket.MSG_WAITALL), b"answer")
 
+
+class Listening(Talk):
     def test_accepts_both(self):
         with listening() as listener:
             self.talk(listener, (PORT, NOBODY) * 3)
@@ -190,7 +192,7 @@ class Listening(unittest.TestCase):
             self.assertEqual(ended, [errno.ENOTSOCK])
 
     def test_in_an_epoll_before_it_listens(self):
-        for flags in (0, select.EPOLLET):
+        for flags in (0, select.EPOLLET, select.EPOLLEXCLUSIVE):
             with unbound() as listener, select.epoll() as epoll:
                 listener.bind(("127.0.0.1", PORT))
                 epoll.register(listener, select.EPOLLIN | flags)
@@ -249,6 +251,18 @@ class Listening(unittest.TestCase):
                 self.assertEqual(program.wait(10), 0)
             self.talk(listener)
 
+    def test_an_executed_program_gets_the_socket_as_its_standard_input(self):
+        """The child of a vfork duplicates the socket to another number, and the original is closed by the exec."""
+        code = ("import socket; listener = socket.socket(fileno=0); listener.settimeout(10);"
+                "stream = listener.accept()[0]; stream.sendall(b'new program')")
+        with listening() as listener:
+            self.assertFalse(os.get_inheritable(listener.fileno()))
+            with subprocess.Popen([sys.executable, "-c", code], stdin=listener) as program:
+                with Client(PORT).connected() as client:
+                    self.assertEqual(client.recv(11, socket.MSG_WAITALL), b"new program")
+                self.assertEqual(program.wait(10), 0)
+            self.talk(listener)
+
     def test_another_program_keeps_its_standard_input(self):
         """The descriptor of the listening socket is 0, which is another file in the child."""
         kept = os.dup(0)
@@ -294,6 +308,140 @@ class Listening(unittest.TestCase):
             self.talk(listener)
         self.assertEqual(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), 0)
         ours.close()
+
+
+class Forked:
+    """A forked child that calls a function. The methods are those of subprocess.Popen."""
+
+    def __init__(self, run, *words):
+        self.child = os.fork()
+        if self.child == 0:
+            status = 1
+            try:
+                run(*words)
+                status = 0
+            finally:
+                os._exit(status)
+
+    def wait(self, timeout):
+        until = time.monotonic() + timeout
+        while time.monotonic() < until:
+            child, status = os.waitpid(self.child, os.WNOHANG)
+            if child != 0:
+                self.child = 0
+                return os.waitstatus_to_exitcode(status)
+            time.sleep(0.01)
+        raise TimeoutError("the forked child has not ended")
+
+    def kill(self):
+        if self.child != 0:
+            os.kill(self.child, signal.SIGKILL)
+            os.waitpid(self.child, 0)
+
+
+class SharedSocket(Talk):
+    """The TCP socket of a listening socket is shared with processes that know nothing of its ring."""
+
+    CONNECTIONS = 300
+
+    @staticmethod
+    def accept_all(listener):
+        """Says "tcp" to each connection, until a client answers "q".
+
+        A process that listens at the path of the ring first connects to see whether another one listens there.
+        """
+        with listener:
+            while True:
+                with listener.accept()[0] as stream, contextlib.suppress(ConnectionError):
+                    stream.sendall(b"tcp")
+                    if stream.recv(1) == b"q":
+                        return
+
+    def connect(self, last=b"c"):
+        with socket.create_connection(("127.0.0.1", PORT), timeout=10) as client:
+            self.assertEqual(client.recv(3, socket.MSG_WAITALL), b"tcp")
+            client.sendall(last)
+
+    @contextlib.contextmanager
+    def blocking(self):
+        with unbound() as listener:
+            listener.settimeout(None)
+            listener.bind(("127.0.0.1", PORT))
+            yield listener
+
+    def check(self, listener, children):
+        """Connects again and again, and ends all processes that accept at `listener`: this one has a thread."""
+        thread = threading.Thread(target=self.accept_all, args=(listener,), daemon=True)
+        thread.start()
+        for _ in range(self.CONNECTIONS):
+            self.connect()
+        with socket.create_connection(("127.0.0.1", NOBODY), timeout=10) as client:
+            self.assertEqual(client.recv(3, socket.MSG_WAITALL), b"tcp")
+            client.sendall(b"q")
+        thread.join(10)
+        self.assertFalse(thread.is_alive())
+        for _ in children:
+            self.connect(b"q")
+        for child in children:
+            self.assertEqual(child.wait(10), 0)
+
+    def test_a_duplicate_stays_blocking(self):
+        with self.blocking() as listener, listener.dup() as other:
+            listener.listen()
+            self.talk(listener)
+            self.assertTrue(os.get_blocking(other.fileno()))
+            listener.setblocking(False)
+            self.talk_when_ready(listener)
+            self.assertTrue(os.get_blocking(other.fileno()))
+            client = Client(PORT)
+            other.accept()[0].close()
+            client.connected().close()
+
+    def talk_when_ready(self, listener):
+        for port in (PORT, NOBODY):
+            client = Client(port)
+            self.assertEqual(select.select([listener], [], [], 10)[0], [listener])
+            listener.accept()[0].close()
+            client.connected().close()
+
+    def program(self, listener, listens):
+        """Starts a program with the socket. `listens` adds its call of listen(2)."""
+        code = ("import socket, sys\nlistener = socket.socket(fileno=int(sys.argv[1]))\nlast = b''\n"
+                f"{listens}\nwhile last != b'q':\n  with listener.accept()[0] as stream:\n"
+                "    stream.sendall(b'tcp')\n    last = stream.recv(1)")
+        program = subprocess.Popen([sys.executable, "-c", code, str(listener.fileno())],
+                                   pass_fds=[listener.fileno()])
+        self.addCleanup(program.wait)
+        self.addCleanup(program.kill)
+        return program
+
+    def test_workers_that_each_listen(self):
+        """The children of this process are forked before it listens."""
+        with self.blocking() as listener:
+            ready, starts = os.pipe()
+            children = [Forked(self.work, listener, ready) for _ in range(3)]
+            for child in children:
+                self.addCleanup(child.kill)
+            listener.listen()
+            os.write(starts, b"xxx")
+            self.check(listener, children)
+            os.close(ready)
+            os.close(starts)
+
+    def work(self, listener, ready):
+        os.read(ready, 1)
+        listener.listen()
+        self.accept_all(listener)
+
+    def test_programs_that_accept_at_the_same_time(self):
+        with self.blocking() as listener:
+            listener.listen()
+            self.check(listener, [self.program(listener, "") for _ in range(2)])
+
+    def test_a_program_that_listens_again(self):
+        with self.blocking() as listener:
+            listener.listen()
+            self.check(listener, [self.program(listener, "listener.listen()")])
 
 
 class OneThread(unittest.TestCase):
