@@ -37,6 +37,9 @@ const Rule* rule_for(int fd) {
 }
 
 void accept_rings(int fd, const Rule& rule, int backlog) {
+  // A program that listens at `localhost` has a socket for each of its addresses; one ring is
+  // enough for all of them.
+  if (descriptors::listens_at(rule.path)) return;
   int error = 0;
   if (auto listener = Listener::make(fd, rule, backlog, error)) {
     descriptors::put_listener(fd, std::move(listener));

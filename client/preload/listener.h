@@ -17,7 +17,7 @@
 //          (connection.h). After such a wait in vain, accept(2) does not wait for kTrustAgainMs.
 //
 // Mode     The unix socket has the mode 0660, whatever the umask is: a ring is open to the users of
-//          the socket's group, and never to more users than the TCP address.
+//          the socket's group, and not to other users as the TCP address is.
 // Errors   as of the system calls: -1 and errno. In addition, kReplaced (accept()) means that
 //          another thread has replaced or closed the descriptor: the caller must then call the C
 //          library's function.
@@ -64,6 +64,8 @@ class Listener {
 
   // Returns the TCP socket, which still belongs to this object.
   int tcp() const { return tcp_; }
+  // Returns the path of the unix socket for rings.
+  const std::string& path() const { return path_; }
   // Returns tcp() for another process, after it has set O_NONBLOCK as the program has set it.
   int lend_tcp();
   // Makes `fd`, which the program executed next inherits, refer to the TCP socket. Does the same

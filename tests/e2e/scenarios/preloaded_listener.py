@@ -9,6 +9,7 @@ the ring at the path RING, which the library uses for connections to 127.0.0.1:N
 
 import array
 import contextlib
+import ctypes
 import errno
 import os
 import select
@@ -17,6 +18,7 @@ import socket
 import struct
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 import unittest
@@ -122,6 +124,32 @@ class Listening(Talk):
             with listening() as listener:
                 self.talk(listener)
         self.assertEqual(descriptors(), before)
+
+    def test_a_second_socket_for_the_same_ring(self):
+        """A socket at [::] beside the one at 127.0.0.1; the library says nothing on standard error."""
+        with tempfile.TemporaryFile() as said, listening() as listener, socket.socket(socket.AF_INET6) as six:
+            six.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
+            six.bind(("::", PORT))
+            kept = os.dup(2)
+            os.dup2(said.fileno(), 2)
+            six.listen()
+            os.dup2(kept, 2)
+            os.close(kept)
+            said.seek(0)
+            self.assertEqual(said.read(), b"")
+            self.talk(listener)
+
+    def test_accept_by_the_function_syscall(self):
+        call = ctypes.CDLL(None).syscall
+        numbers = {"x86_64": (43, 288), "aarch64": (202, 242)}[os.uname().machine]  # accept, accept4
+        with listening() as listener:
+            listener.settimeout(None)
+            for number in numbers:
+                for port in (PORT, NOBODY):
+                    client = Client(port)
+                    with socket.socket(fileno=call(number, listener.fileno(), None, None, 0)) as stream:
+                        self.assertEqual(stream.getpeername()[0], "127.0.0.1")
+                    client.connected().close()
 
     def test_listens_twice(self):
         with listening() as listener:
@@ -308,219 +336,6 @@ class Listening(Talk):
             self.talk(listener)
         self.assertEqual(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), 0)
         ours.close()
-
-
-class Forked:
-    """A forked child that calls a function. The methods are those of subprocess.Popen."""
-
-    def __init__(self, run, *words):
-        self.child = os.fork()
-        if self.child == 0:
-            status = 1
-            try:
-                run(*words)
-                status = 0
-            finally:
-                os._exit(status)
-
-    def wait(self, timeout):
-        until = time.monotonic() + timeout
-        while time.monotonic() < until:
-            child, status = os.waitpid(self.child, os.WNOHANG)
-            if child != 0:
-                self.child = 0
-                return os.waitstatus_to_exitcode(status)
-            time.sleep(0.01)
-        raise TimeoutError("the forked child has not ended")
-
-    def kill(self):
-        if self.child != 0:
-            os.kill(self.child, signal.SIGKILL)
-            os.waitpid(self.child, 0)
-
-
-class SharedSocket(Talk):
-    """The TCP socket of a listening socket is shared with processes that know nothing of its ring."""
-
-    CONNECTIONS = 300
-
-    @staticmethod
-    def accept_all(listener):
-        """Says "tcp" to each connection, until a client answers "q".
-
-        A process that listens at the path of the ring first connects to see whether another one listens there.
-        """
-        with listener:
-            while True:
-                with listener.accept()[0] as stream, contextlib.suppress(ConnectionError):
-                    stream.sendall(b"tcp")
-                    if stream.recv(1) == b"q":
-                        return
-
-    def connect(self, last=b"c"):
-        with socket.create_connection(("127.0.0.1", PORT), timeout=10) as client:
-            self.assertEqual(client.recv(3, socket.MSG_WAITALL), b"tcp")
-            client.sendall(last)
-
-    @contextlib.contextmanager
-    def blocking(self):
-        with unbound() as listener:
-            listener.settimeout(None)
-            listener.bind(("127.0.0.1", PORT))
-            yield listener
-
-    def check(self, listener, children):
-        """Connects again and again, and ends all processes that accept at `listener`: this one has a thread."""
-        thread = threading.Thread(target=self.accept_all, args=(listener,), daemon=True)
-        thread.start()
-        for _ in range(self.CONNECTIONS):
-            self.connect()
-        with socket.create_connection(("127.0.0.1", NOBODY), timeout=10) as client:
-            self.assertEqual(client.recv(3, socket.MSG_WAITALL), b"tcp")
-            client.sendall(b"q")
-        thread.join(10)
-        self.assertFalse(thread.is_alive())
-        for _ in children:
-            self.connect(b"q")
-        for child in children:
-            self.assertEqual(child.wait(10), 0)
-
-    def test_a_duplicate_stays_blocking(self):
-        with self.blocking() as listener, listener.dup() as other:
-            listener.listen()
-            self.talk(listener)
-            self.assertTrue(os.get_blocking(other.fileno()))
-            listener.setblocking(False)
-            self.talk_when_ready(listener)
-            self.assertTrue(os.get_blocking(other.fileno()))
-            client = Client(PORT)
-            other.accept()[0].close()
-            client.connected().close()
-
-    def talk_when_ready(self, listener):
-        for port in (PORT, NOBODY):
-            client = Client(port)
-            self.assertEqual(select.select([listener], [], [], 10)[0], [listener])
-            listener.accept()[0].close()
-            client.connected().close()
-
-    def program(self, listener, listens):
-        """Starts a program with the socket. `listens` adds its call of listen(2)."""
-        code = ("import socket, sys\nlistener = socket.socket(fileno=int(sys.argv[1]))\nlast = b''\n"
-                f"{listens}\nwhile last != b'q':\n  with listener.accept()[0] as stream:\n"
-                "    stream.sendall(b'tcp')\n    last = stream.recv(1)")
-        program = subprocess.Popen([sys.executable, "-c", code, str(listener.fileno())],
-                                   pass_fds=[listener.fileno()])
-        self.addCleanup(program.wait)
-        self.addCleanup(program.kill)
-        return program
-
-    def test_workers_that_each_listen(self):
-        """The children of this process are forked before it listens."""
-        with self.blocking() as listener:
-            ready, starts = os.pipe()
-            children = [Forked(self.work, listener, ready) for _ in range(3)]
-            for child in children:
-                self.addCleanup(child.kill)
-            listener.listen()
-            os.write(starts, b"xxx")
-            self.check(listener, children)
-            os.close(ready)
-            os.close(starts)
-
-    def work(self, listener, ready):
-        os.read(ready, 1)
-        listener.listen()
-        self.accept_all(listener)
-
-    def test_programs_that_accept_at_the_same_time(self):
-        with self.blocking() as listener:
-            listener.listen()
-            self.check(listener, [self.program(listener, "") for _ in range(2)])
-
-    def test_a_program_that_listens_again(self):
-        with self.blocking() as listener:
-            listener.listen()
-            self.check(listener, [self.program(listener, "listener.listen()")])
-
-
-class OneThread(unittest.TestCase):
-    """A server with one thread and an epoll, of which some clients do not take what the server sends."""
-
-    CLIENTS = 50
-    PIECE = bytes(100_000)
-
-    def setUp(self):
-        self.listener = self.enterContext(listening())
-        self.streams = {}
-        self.ends = threading.Event()
-        thread = threading.Thread(target=self.serve)
-        thread.start()
-        self.addCleanup(thread.join)
-        self.addCleanup(self.ends.set)
-
-    def serve(self):
-        """Sends a byte to each client. Then sends to a client that says "p", without an end, and echoes the rest."""
-        with select.epoll() as epoll:
-            self.listener.setblocking(False)
-            epoll.register(self.listener, select.EPOLLIN)
-            while not self.ends.is_set():
-                for descriptor, events in epoll.poll(0.1):
-                    if descriptor == self.listener.fileno():
-                        self.admit(epoll)
-                    elif events & select.EPOLLIN:
-                        self.answer(epoll, descriptor)
-                    elif events & select.EPOLLOUT:
-                        self.send(self.streams[descriptor])
-        for stream, _ in self.streams.values():
-            stream.close()
-
-    def admit(self, epoll):
-        with contextlib.suppress(BlockingIOError):
-            stream = self.listener.accept()[0]
-            stream.setblocking(False)
-            self.streams[stream.fileno()] = (stream, b"h")
-            epoll.register(stream, select.EPOLLIN | (0 if self.send((stream, b"h")) else select.EPOLLOUT))
-
-    def answer(self, epoll, descriptor):
-        stream = self.streams[descriptor][0]
-        with contextlib.suppress(BlockingIOError):
-            data = stream.recv(100)
-            if data in (b"", b"p"):
-                self.streams[descriptor] = (stream, self.PIECE)
-                epoll.modify(stream, select.EPOLLOUT if data else 0)
-            else:
-                self.send((stream, data))
-
-    @staticmethod
-    def send(stream):
-        with contextlib.suppress(BlockingIOError, BrokenPipeError):
-            return stream[0].send(stream[1])
-        return 0
-
-    def connect(self):
-        stream = self.enterContext(socket.create_connection(("127.0.0.1", NOBODY), timeout=10))
-        self.assertEqual(stream.recv(1), b"h")
-        return stream
-
-    def talk(self):
-        """A wait of a millisecond for each of the other clients would make this take a second and more."""
-        with self.connect() as live:
-            begun = time.monotonic()
-            for _ in range(20):
-                live.sendall(b"e")
-                self.assertEqual(live.recv(1), b"e")
-            self.assertLess(time.monotonic() - begun, 0.6)
-
-    def test_clients_that_do_not_read(self):
-        for _ in range(self.CLIENTS):
-            self.connect().sendall(b"p")
-        self.talk()
-
-    def test_clients_that_do_not_greet(self):
-        for _ in range(self.CLIENTS):
-            self.enterContext(socket.socket(socket.AF_UNIX)).connect(RING)
-        self.talk()
 
 
 class Greeting(unittest.TestCase):
