@@ -112,6 +112,18 @@ Result<void> settle(const Given& given, Options& options) {
   return {};
 }
 
+// Without `--` before `program`, an option that is meant for the program can have been taken as one
+// of hatctl.
+Result<void> require_separator(const std::vector<std::string>& arguments,
+                               const std::vector<std::string>& program) {
+  if (arguments.size() > program.size() && *(arguments.end() - program.size() - 1) == "--") {
+    return {};
+  }
+  return fail(ErrorCode::kInvalid,
+              "run: write `--` before PROGRAM, so that options after it are "
+              "the program's");
+}
+
 }  // namespace
 
 Result<Options> parse_options(const std::vector<std::string>& arguments,
@@ -136,6 +148,7 @@ Result<Options> parse_options(const std::vector<std::string>& arguments,
   if (options.action != Action::kRun) return options;
   options.command = chosen->command;
   HAT_TRY_VOID(settle(given, options));
+  if (options.command == Command::kRun) HAT_TRY_VOID(require_separator(arguments, options.program));
   return options;
 }
 

@@ -100,6 +100,8 @@ TEST(HatctlOptions, SayWhichWordIsWrong) {
       {{"run"}, "PROGRAM"},
       {{"run", "--json", "--", "true"}, "--json does not apply to run"},
       {{"run", "ls", "-l"}, "-l"},
+      {{"run", "ls", "--socket", "/x"}, "write `--` before PROGRAM"},
+      {{"run", "ls", "--", "x"}, "write `--` before PROGRAM"},
       {{"run", "--http", "unix:/x", "--", "ls"}, "admin.listen"},
       {{"calibrate"}, "found 0 arguments, expected PEER"},
       {{"calibrate", "a", "b"}, "found 2 arguments, expected PEER"},

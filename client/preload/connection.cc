@@ -30,6 +30,13 @@ constexpr int64_t kGreetingMs = 2000;
 // How long one step of a wait for space takes, in milliseconds.
 constexpr int64_t kNapMs = 1;
 
+// When the last pause of this thread in a non-blocking send ended, in nanoseconds.
+constinit thread_local int64_t paused_ns = 0;
+
+// Returns true if a non-blocking send may wait for a moment. An event loop calls send(2) for many
+// connections in turn: without this limit, each client that does not read would delay all others.
+bool may_pause() { return now_ns() - paused_ns >= kNapMs * 1'000'000; }
+
 in_port_t some_port(ino_t seed) { return htons(static_cast<uint16_t>(32768 + seed % 28000)); }
 
 ssize_t fail(ssize_t done, int error) {
@@ -332,8 +339,14 @@ ssize_t Connection::send(int fd, const Parts& from, int flags) {
 // for the greeting for a bounded time, because a send over TCP would not wait for the client.
 int Connection::meet_to_send(bool waits) {
   if (met_.load(std::memory_order_acquire) == 0) return 0;
-  const int64_t timeout_ms = waits ? send_timeout_ms(socket_) : kNapMs;
+  int64_t timeout_ms = 0;
+  if (waits) {
+    timeout_ms = send_timeout_ms(socket_);
+  } else if (may_pause()) {
+    timeout_ms = kNapMs;
+  }
   const int met = meet_within(timeout_ms < 0 ? kGreetingMs : std::min(timeout_ms, kGreetingMs));
+  if (!waits && timeout_ms != 0) paused_ns = now_ns();
   return met == 0 || met == EAGAIN ? met : EPIPE;
 }
 
@@ -382,18 +395,20 @@ int Connection::wait_for_space(int fd) {
   return 0;
 }
 
-// Waits a short time for space in the ring, unless there is space or data already. Returns true if
-// the ring has space. The wait slows down a program that waits for POLLOUT with epoll: the kernel
-// always reports the socket as writable, so such a program calls send(2) again and again.
+// Waits a short time for space in the ring, unless there is space or data already, or this thread
+// has just waited (may_pause()). Returns true if the ring has space. The wait slows down a program
+// that waits for POLLOUT with epoll: the kernel always reports the socket as writable, so such a
+// program calls send(2) again and again.
 bool Connection::space_comes_soon() {
   if (has_space()) return true;
   poll_socket();
-  if (!has_data()) {  // if there is data, the program can read it instead of waiting for space
+  // If there is data, the program can read it instead of waiting for space.
+  if (!has_data() && may_pause()) {
     ring::Spinner spinner(usual_wait_ns_[1]);
-    while (spinner.again()) {
-      if (has_space()) return true;
+    while (spinner.again() && !has_space()) {
     }
-    real::poll(nullptr, 0, kNapMs);
+    if (!has_space()) real::poll(nullptr, 0, kNapMs);
+    paused_ns = now_ns();
   }
   doorbells_.ask(*channel_, ring::kForSpace);
   return has_space();

@@ -74,7 +74,8 @@ HAT_INTERCEPTED int close(int fd) {
 }
 
 // Handles syscall(SYS_close, fd) like close(fd), because the library libuv (of Node.js) closes
-// descriptors in this way. Passes all other system calls on.
+// descriptors in this way, and does the same with accept and accept4. Passes all other system calls
+// on.
 HAT_INTERCEPTED long syscall(long number, ...) noexcept {
   va_list rest;
   va_start(rest, number);
@@ -82,6 +83,11 @@ HAT_INTERCEPTED long syscall(long number, ...) noexcept {
   for (long& word : words) word = va_arg(rest, long);
   va_end(rest);
   if (number == SYS_close) return close(static_cast<int>(words[0]));
+  if (number == SYS_accept || number == SYS_accept4) {
+    return accept4(static_cast<int>(words[0]), reinterpret_cast<sockaddr*>(words[1]),
+                   reinterpret_cast<socklen_t*>(words[2]),
+                   number == SYS_accept4 ? static_cast<int>(words[3]) : 0);
+  }
   return real::syscall(number, words[0], words[1], words[2], words[3], words[4], words[5]);
 }
 

@@ -135,6 +135,14 @@ void for_each_listener(void (*visit)(int fd, Listener&)) {
   }
 }
 
+bool listens_at(std::string_view path) {
+  for (int fd = 0; fd < end.load(); ++fd) {
+    const auto found = listener(fd);
+    if (found != nullptr && found->path() == path) return true;
+  }
+  return false;
+}
+
 int hide(int fd) {
   int hidden = real::fcntl(fd, F_DUPFD_CLOEXEC, reinterpret_cast<void*>(intptr_t{kHiddenFrom}));
   if (hidden < 0) hidden = real::fcntl(fd, F_DUPFD_CLOEXEC, nullptr);

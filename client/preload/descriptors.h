@@ -16,6 +16,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <string_view>
 
 namespace hatrpc::preload {
 
@@ -77,6 +78,9 @@ void for_each_ring(void (*visit)(void* context, int fd, Connection&), void* cont
 
 // Calls `visit` for each descriptor of kind kListener, as for_each_ring() does for connections.
 void for_each_listener(void (*visit)(int fd, Listener&));
+
+// Returns true if a listening socket of this process also accepts rings at `path`.
+bool listens_at(std::string_view path);
 
 // Returns a duplicate of `fd` with FD_CLOEXEC and with a high number, which programs do not use
 // themselves. Returns -1 and sets errno if there is no descriptor left.

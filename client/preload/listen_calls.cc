@@ -17,6 +17,7 @@
 #include "client/preload/real.h"
 #include "client/preload/rules.h"
 #include "client/preload/socket_swap.h"
+#include "client/preload/tcp_accept.h"
 
 namespace hatrpc::preload {
 namespace {
@@ -36,6 +37,9 @@ const Rule* rule_for(int fd) {
 }
 
 void accept_rings(int fd, const Rule& rule, int backlog) {
+  // A program that listens at `localhost` has a socket for each of its addresses; one ring is
+  // enough for all of them.
+  if (descriptors::listens_at(rule.path)) return;
   int error = 0;
   if (auto listener = Listener::make(fd, rule, backlog, error)) {
     descriptors::put_listener(fd, std::move(listener));
@@ -64,9 +68,14 @@ HAT_INTERCEPTED int listen(int fd, int backlog) noexcept {
 }
 
 HAT_INTERCEPTED int accept4(int fd, sockaddr* address, socklen_t* bytes, int flags) {
-  if (const auto listener = descriptors::listener(fd)) {
+  while (const auto listener = descriptors::listener(fd)) {
     const int made = listener->accept(fd, address, bytes, flags);
     if (made != Listener::kReplaced) return made;
+  }
+  // The TCP socket of a rule can also be the one of a Listener in another process, or under another
+  // descriptor of this process.
+  if (rule_for(fd) != nullptr && socket_option(fd, SO_ACCEPTCONN) == 1) {
+    return tcp::accept(fd, address, bytes, flags);
   }
   const int made = real::accept4(fd, address, bytes, flags);
   if (made >= 0) descriptors::forget(made);

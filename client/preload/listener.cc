@@ -2,7 +2,6 @@
 #include "client/preload/listener.h"
 
 #include <fcntl.h>
-#include <poll.h>
 #include <sys/epoll.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -16,12 +15,15 @@
 #include "client/preload/epoll_watches.h"
 #include "client/preload/real.h"
 #include "client/preload/socket_swap.h"
+#include "client/preload/tcp_accept.h"
 #include "client/ring/path_claim.h"
 
 namespace hatrpc::preload {
 namespace {
 
 constexpr mode_t kMode = 0660;
+// show_tcp() looks for duplicates with numbers below this one.
+constexpr int kLowNumbers = 10;
 
 bool survives_exec(int fd) {
   const int flags = real::fcntl(fd, F_GETFD, nullptr);
@@ -84,12 +86,6 @@ bool add(int epoll, int fd) {
   return real::epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &event) == 0;
 }
 
-// accept() must not block in one socket while the other one has a connection.
-void never_block(int fd) {
-  const int flags = real::fcntl(fd, F_GETFL, nullptr) | O_NONBLOCK;
-  real::fcntl(fd, F_SETFL, reinterpret_cast<void*>(intptr_t{flags}));
-}
-
 // Returns the address that a connection over the ring shows as its own: the one of the rule, but
 // never a wildcard address, and with the address family of the socket.
 Address shown_address(const Rule& rule, int tcp) {
@@ -100,15 +96,6 @@ Address shown_address(const Rule& rule, int tcp) {
   }
   address.family = static_cast<sa_family_t>(socket_option(tcp, SO_DOMAIN));
   return address;
-}
-
-// Returns the SO_RCVTIMEO of the socket in milliseconds, or -1 if none is set.
-int accept_timeout_ms(int fd) {
-  timeval patience{};
-  socklen_t bytes = sizeof patience;
-  real::getsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, &bytes);
-  if (patience.tv_sec == 0 && patience.tv_usec == 0) return -1;
-  return static_cast<int>(patience.tv_sec * 1000 + (patience.tv_usec + 999) / 1000);
 }
 
 // Hides the three descriptors. Returns null if no descriptor is free.
@@ -140,13 +127,12 @@ std::shared_ptr<Listener> Listener::make(int fd, const Rule& rule, int backlog, 
     unlink(rule.path.c_str());
     return nullptr;
   }
-  carry_over_modes(fd, both.fd, O_NONBLOCK);
+  if (tcp::is_nonblocking(fd)) real::fcntl(both.fd, F_SETFL, reinterpret_cast<void*>(O_NONBLOCK));
   const auto watches = epoll_watches::of(fd);
   if (!add(both.fd, made->tcp_) || !add(both.fd, made->ring_) || !replace(fd, both.fd, watches)) {
     error = errno;
     return nullptr;
   }
-  never_block(made->tcp_);
   return made;
 }
 
@@ -165,21 +151,24 @@ Listener::~Listener() {
 }
 
 int Listener::accept(int fd, sockaddr* address, socklen_t* bytes, int flags) {
+  tcp::Patience patience;
   while (true) {
     const int made = accept_one(address, bytes, flags);
     if (made >= 0 || errno != EAGAIN) return made;
-    if ((real::fcntl(both_, F_GETFL, nullptr) & O_NONBLOCK) != 0) {
+    if (is_nonblocking()) {
       errno = EAGAIN;
       return -1;
     }
-    pollfd both{both_, POLLIN, 0};
-    const int ready = real::poll(&both, 1, accept_timeout_ms(tcp_));
-    const int error = errno;
+    const int error = patience.wait(both_, tcp_);
     if (descriptors::listener(fd).get() != this) return kReplaced;
-    if (ready > 0) continue;
-    errno = ready == 0 ? EAGAIN : error;
+    if (error == 0) continue;
+    errno = error;
     return -1;
   }
+}
+
+bool Listener::is_nonblocking() const {
+  return (real::fcntl(both_, F_GETFL, nullptr) & O_NONBLOCK) != 0;
 }
 
 // Accepts a connection of one of the sockets, alternately beginning with the other one, so that
@@ -189,22 +178,10 @@ int Listener::accept_one(sockaddr* address, socklen_t* bytes, int flags) {
   const bool ring_first = turn_.fetch_add(1, std::memory_order_relaxed) % 2 == 0;
   for (const bool is_ring : {ring_first, !ring_first}) {
     const int made =
-        is_ring ? accept_ring(address, bytes, flags) : accept_tcp(address, bytes, flags);
+        is_ring ? accept_ring(address, bytes, flags) : tcp::accept_now(tcp_, address, bytes, flags);
     if (made >= 0 || errno != EAGAIN) return made;
   }
   return -1;
-}
-
-int Listener::accept_tcp(sockaddr* address, socklen_t* bytes, int flags) {
-  // After lend_tcp(), the other process can have cleared O_NONBLOCK, which it shares with this one.
-  pollfd tcp{tcp_, POLLIN, 0};
-  if (real::poll(&tcp, 1, 0) <= 0) {
-    errno = EAGAIN;
-    return -1;
-  }
-  const int made = real::accept4(tcp_, address, bytes, flags);
-  if (made >= 0) descriptors::forget(made);
-  return made;
 }
 
 int Listener::accept_ring(sockaddr* address, socklen_t* bytes, int flags) {
@@ -255,14 +232,23 @@ int Listener::shutdown(int how) {
 }
 
 int Listener::lend_tcp() {
-  carry_over_modes(both_, tcp_, O_NONBLOCK);
+  tcp::set_nonblocking(tcp_, is_nonblocking());
   return tcp_;
 }
 
 void Listener::show_tcp(int fd) {
+  show_tcp_as(fd);
+  // The child of a vfork can have duplicated the socket to a low number, for example to give it to
+  // the new program as its standard input. The table of descriptors does not record that.
+  for (int low = 0; low < kLowNumbers; ++low) {
+    if (low != fd) show_tcp_as(low);
+  }
+}
+
+void Listener::show_tcp_as(int fd) {
   if (!survives_exec(fd)) return;
-  // The child of a vfork can have put another file under this number, which the table of
-  // descriptors does not record. Only the epoll of this object has an entry for tcp_.
+  // The child of a vfork can also have put another file under this number. Only the epoll of this
+  // object has an entry for tcp_.
   epoll_event event{.events = EPOLLIN, .data = {.fd = tcp_}};
   if (real::epoll_ctl(fd, EPOLL_CTL_MOD, tcp_, &event) != 0) return;
   real::dup3(lend_tcp(), fd, 0);
@@ -271,7 +257,6 @@ void Listener::show_tcp(int fd) {
 void Listener::show_both(int fd) {
   if (!survives_exec(fd) || inode_of(fd) != inode_of(tcp_)) return;
   real::dup3(both_, fd, 0);
-  never_block(tcp_);
 }
 
 }  // namespace hatrpc::preload

@@ -17,7 +17,7 @@
 //          (connection.h). After such a wait in vain, accept(2) does not wait for kTrustAgainMs.
 //
 // Mode     The unix socket has the mode 0660, whatever the umask is: a ring is open to the users of
-//          the socket's group, and never to more users than the TCP address.
+//          the socket's group, and not to other users as the TCP address is.
 // Errors   as of the system calls: -1 and errno. In addition, kReplaced (accept()) means that
 //          another thread has replaced or closed the descriptor: the caller must then call the C
 //          library's function.
@@ -64,9 +64,12 @@ class Listener {
 
   // Returns the TCP socket, which still belongs to this object.
   int tcp() const { return tcp_; }
+  // Returns the path of the unix socket for rings.
+  const std::string& path() const { return path_; }
   // Returns tcp() for another process, after it has set O_NONBLOCK as the program has set it.
   int lend_tcp();
-  // Makes `fd`, which the program executed next inherits, refer to the TCP socket.
+  // Makes `fd`, which the program executed next inherits, refer to the TCP socket. Does the same
+  // with the descriptors 0 to 9 if they are duplicates of `fd`.
   void show_tcp(int fd);
   // Makes `fd` refer to both sockets again, after show_tcp().
   void show_both(int fd);
@@ -75,8 +78,10 @@ class Listener {
   void share() { is_shared_ = true; }
 
  private:
+  // Returns whether the program has made its descriptor non-blocking.
+  bool is_nonblocking() const;
+  void show_tcp_as(int fd);
   int accept_one(sockaddr* address, socklen_t* bytes, int flags);
-  int accept_tcp(sockaddr* address, socklen_t* bytes, int flags);
   int accept_ring(sockaddr* address, socklen_t* bytes, int flags);
   void await_greeting(Connection& connection);
 

@@ -59,7 +59,7 @@ const std::vector<Rule>& connect_rules() {
 }
 
 const std::vector<Rule>& listen_rules() {
-  static const std::vector<Rule>& rules = rules_of("HATRPC_LISTEN_RINGS");
+  static const std::vector<Rule>& rules = rules_of(kListenVariable);
   return rules;
 }
 

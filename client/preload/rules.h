@@ -12,6 +12,8 @@
 
 namespace hatrpc::preload {
 
+inline constexpr char kListenVariable[] = "HATRPC_LISTEN_RINGS";
+
 struct Rule {
   Address address;
   std::string path;  // the path of the acceptor's unix socket

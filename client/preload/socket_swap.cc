@@ -44,7 +44,12 @@ bool replace(int fd, int other, const std::vector<EpollWatch>& watches) {
   // open.
   for (EpollWatch watch : watches) real::epoll_ctl(watch.epoll, EPOLL_CTL_DEL, fd, &watch.event);
   if (real::dup3(other, fd, (flags & FD_CLOEXEC) != 0 ? O_CLOEXEC : 0) < 0) return false;
-  for (EpollWatch watch : watches) real::epoll_ctl(watch.epoll, EPOLL_CTL_ADD, fd, &watch.event);
+  for (EpollWatch watch : watches) {
+    if (real::epoll_ctl(watch.epoll, EPOLL_CTL_ADD, fd, &watch.event) == 0) continue;
+    // The kernel rejects EPOLLEXCLUSIVE if `other` is an epoll.
+    watch.event.events &= ~uint32_t{EPOLLEXCLUSIVE};
+    real::epoll_ctl(watch.epoll, EPOLL_CTL_ADD, fd, &watch.event);
+  }
   epoll_watches::forget(fd);
   return true;
 }

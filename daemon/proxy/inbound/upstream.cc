@@ -5,8 +5,12 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <cstring>
 #include <limits>
+#include <mutex>
+#include <string>
+#include <unordered_map>
 
 #include "daemon/proxy/inbound/accepted_link.h"
 #include "daemon/proxy/inbound/pooled_call.h"
@@ -15,6 +19,20 @@
 namespace hat {
 namespace {
 
+// Returns true at most once a minute for each service, so that one service's warnings do not hide
+// those of another.
+bool may_warn(const std::string& service) {
+  using Clock = std::chrono::steady_clock;
+  static std::mutex mutex;
+  static std::unordered_map<std::string, Clock::time_point> from;  // one entry for each service
+  const std::lock_guard lock(mutex);
+  const auto [entry, is_new] = from.try_emplace(service);
+  const auto now = Clock::now();
+  if (!is_new && now < entry->second) return false;
+  entry->second = now + std::chrono::minutes(1);
+  return true;
+}
+
 // Connects to the server over its ring, if it has one and listens there, and otherwise to
 // `upstream`.
 std::unique_ptr<ByteStream> connect(Reactor& reactor, const ServedConfig& served,
@@ -22,10 +40,12 @@ std::unique_ptr<ByteStream> connect(Reactor& reactor, const ServedConfig& served
   if (served.ring) {
     int error = 0;
     if (auto stream = reactor.try_connect(*served.ring, events, error)) return stream;
-    LOG_EVERY_T(WARNING, 60) << "serves." << served.service << ": no connection to "
-                             << to_string(*served.ring) << ": " << std::strerror(error)
-                             << "; connections use " << to_string(served.upstream)
-                             << " until the server listens at the ring";
+    if (may_warn(served.service)) {
+      LOG(WARNING) << "serves." << served.service << ": no connection to "
+                   << to_string(*served.ring) << ": " << std::strerror(error)
+                   << "; connections use " << to_string(served.upstream)
+                   << " until the server listens at the ring";
+    }
   }
   return reactor.connect(served.upstream, events);
 }

@@ -13,7 +13,6 @@ import socket
 import stat
 import subprocess
 import tempfile
-import time
 
 from setting import PEERS, PROGRAMS, Client, Scenario, main, manifest
 from nodes import Server, TwoNodes, free_ports
@@ -73,6 +72,15 @@ class EchoServer:
         return subprocess.run([*map(str, words)], env=environment, text=True, capture_output=True, check=False,
                               timeout=100)
 
+    def seconds_of_an_echo(self):
+        code = ("import socket, sys, time\nbegun = time.monotonic()\n"
+                "with socket.create_connection(('127.0.0.1', int(sys.argv[1])), timeout=10) as stream:\n"
+                "  stream.sendall(b'x')\n  assert stream.recv(1) == b'x'\nprint(time.monotonic() - begun)")
+        environment = preloaded({f"127.0.0.1:{self.nobody}": self.path})
+        done = subprocess.run([PYTHON, "-c", code, str(self.nobody)], env=environment, text=True,
+                              capture_output=True, check=True, timeout=60)
+        return float(done.stdout)
+
     def silent_client(self, data=b""):
         client = socket.socket(socket.AF_UNIX)
         client.settimeout(10)
@@ -121,15 +129,13 @@ class Faults(Scenario):
                    greeting()[:31])
         for way in ("blocking", "poll", "epoll", "edge", "asyncio", "prefork"):
             with self.subTest(way), EchoServer(way) as server, contextlib.ExitStack() as hostile:
-                begun = time.monotonic()
-                for _ in range(5):
-                    for data in garbage:
-                        hostile.enter_context(server.silent_client(data))
-                for _ in range(3):
-                    done = server.over_the_ring(SOME[:1])
-                    self.assertEqual(done.returncode, 0, done.stderr + server.said())
+                for data in (*garbage * 5, *[b""] * 60):
+                    hostile.enter_context(server.silent_client(data))
+                # A wait of 10 ms for each of the silent clients would take 0.7 s.
+                self.assertLess(server.seconds_of_an_echo(), 0.4)
+                done = server.over_the_ring(SOME[:1])
+                self.assertEqual(done.returncode, 0, done.stderr + server.said())
                 self.assertEqual(server.over_tcp(SOME[:1]).returncode, 0)
-                self.assertLess(time.monotonic() - begun, 10)
 
     def test_a_server_that_is_killed(self):
         with EchoServer() as server, EchoServer() as other, socket.socket(socket.AF_UNIX) as client:
@@ -138,7 +144,9 @@ class Faults(Scenario):
             client.sendall(greeting())
             self.assertEqual(len(client.recv(32, socket.MSG_WAITALL)), 32)
             server.process.kill()
-            self.assertEqual(client.recv(1), b"")
+            # What the server has not read, such as the greeting's last byte, makes the socket end with a reset.
+            with contextlib.suppress(ConnectionResetError):
+                self.assertEqual(client.recv(1), b"")
             server.process.wait()
             with EchoServer(path=server.path) as successor:
                 self.assertEqual(successor.said(), "")
@@ -165,15 +173,21 @@ class Faults(Scenario):
 
 
 class ListeningSockets(Scenario):
-    def test_everything_that_a_listening_socket_does(self):
+    def run_program(self, name):
         port, nobody = free_ports(2)
         with tempfile.TemporaryDirectory(prefix="hatrpc-e2e-") as folder:
             path = f"{folder}/own.ring"
-            words = [PYTHON, HERE / "preloaded_listener.py", port, nobody, path]
+            words = [PYTHON, HERE / name, port, nobody, path]
             environment = preloaded({f"127.0.0.1:{nobody}": path}, {f"127.0.0.1:{port}": path})
             done = subprocess.run([*map(str, words)], env=environment, text=True, capture_output=True, check=False,
                                   timeout=100)
         self.assertEqual(done.returncode, 0, done.stderr)
+
+    def test_everything_that_a_listening_socket_does(self):
+        self.run_program("preloaded_listener.py")
+
+    def test_shared_sockets_and_clients_that_do_not_read(self):
+        self.run_program("preloaded_workers.py")
 
     def test_mistakes_are_told_once(self):
         code = ("import socket\nfor _ in range(2):\n  with socket.create_server(('127.0.0.1', 0)): pass\n")
@@ -318,7 +332,7 @@ class HatctlRun(StockScenario):
                               env={**os.environ, "HATRPC_RINGS": "127.0.0.1:1=/own"})
         self.assertEqual(done.stdout, f"127.0.0.1:1=/own,{self.address}={self.folder}/client.ring\n\n")
 
-    def test_a_ring_that_this_user_may_not_use(self):
+    def test_a_ring_that_is_not_there(self):
         (self.folder / "client.ring").unlink()
         done = subprocess.run(self.hatctl(self.nodes.a, "--", "true"), capture_output=True, text=True, check=True,
                               timeout=60)

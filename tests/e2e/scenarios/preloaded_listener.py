@@ -9,6 +9,7 @@ the ring at the path RING, which the library uses for connections to 127.0.0.1:N
 
 import array
 import contextlib
+import ctypes
 import errno
 import os
 import select
@@ -17,6 +18,7 @@ import socket
 import struct
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 import unittest
@@ -63,7 +65,7 @@ def descriptors():
     return len(os.listdir("/proc/self/fd"))
 
 
-class Listening(unittest.TestCase):
+class Talk(unittest.TestCase):
     def talk(self, listener, ports=(PORT, NOBODY)):
         """Checks that `listener` accepts connections to each of the ports, and that they carry data."""
         for port in ports:
@@ -78,6 +80,8 @@ class Listening(unittest.TestCase):
                     stream.sendall(b"answer")
                     self.assertEqual(asker.recv(6, socket.MSG_WAITALL), b"answer")
 
+
+class Listening(Talk):
     def test_accepts_both(self):
         with listening() as listener:
             self.talk(listener, (PORT, NOBODY) * 3)
@@ -120,6 +124,32 @@ class Listening(unittest.TestCase):
             with listening() as listener:
                 self.talk(listener)
         self.assertEqual(descriptors(), before)
+
+    def test_a_second_socket_for_the_same_ring(self):
+        """A socket at [::] beside the one at 127.0.0.1; the library says nothing on standard error."""
+        with tempfile.TemporaryFile() as said, listening() as listener, socket.socket(socket.AF_INET6) as six:
+            six.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
+            six.bind(("::", PORT))
+            kept = os.dup(2)
+            os.dup2(said.fileno(), 2)
+            six.listen()
+            os.dup2(kept, 2)
+            os.close(kept)
+            said.seek(0)
+            self.assertEqual(said.read(), b"")
+            self.talk(listener)
+
+    def test_accept_by_the_function_syscall(self):
+        call = ctypes.CDLL(None).syscall
+        numbers = {"x86_64": (43, 288), "aarch64": (202, 242)}[os.uname().machine]  # accept, accept4
+        with listening() as listener:
+            listener.settimeout(None)
+            for number in numbers:
+                for port in (PORT, NOBODY):
+                    client = Client(port)
+                    with socket.socket(fileno=call(number, listener.fileno(), None, None, 0)) as stream:
+                        self.assertEqual(stream.getpeername()[0], "127.0.0.1")
+                    client.connected().close()
 
     def test_listens_twice(self):
         with listening() as listener:
@@ -190,7 +220,7 @@ class Listening(unittest.TestCase):
             self.assertEqual(ended, [errno.ENOTSOCK])
 
     def test_in_an_epoll_before_it_listens(self):
-        for flags in (0, select.EPOLLET):
+        for flags in (0, select.EPOLLET, select.EPOLLEXCLUSIVE):
             with unbound() as listener, select.epoll() as epoll:
                 listener.bind(("127.0.0.1", PORT))
                 epoll.register(listener, select.EPOLLIN | flags)
@@ -244,6 +274,18 @@ class Listening(unittest.TestCase):
         with listening() as listener:
             with subprocess.Popen([sys.executable, "-c", code, str(listener.fileno())],
                                   pass_fds=[listener.fileno()]) as program:
+                with Client(PORT).connected() as client:
+                    self.assertEqual(client.recv(11, socket.MSG_WAITALL), b"new program")
+                self.assertEqual(program.wait(10), 0)
+            self.talk(listener)
+
+    def test_an_executed_program_gets_the_socket_as_its_standard_input(self):
+        """The child of a vfork duplicates the socket to another number, and the original is closed by the exec."""
+        code = ("import socket; listener = socket.socket(fileno=0); listener.settimeout(10);"
+                "stream = listener.accept()[0]; stream.sendall(b'new program')")
+        with listening() as listener:
+            self.assertFalse(os.get_inheritable(listener.fileno()))
+            with subprocess.Popen([sys.executable, "-c", code], stdin=listener) as program:
                 with Client(PORT).connected() as client:
                     self.assertEqual(client.recv(11, socket.MSG_WAITALL), b"new program")
                 self.assertEqual(program.wait(10), 0)
