@@ -39,8 +39,8 @@ class ReceiveWindow {
   // Sets how many of the bytes that were passed on get no credit for now, because the application
   // has not read them, and further bytes would find no space.
   void withhold(size_t bytes) { withheld_ = bytes; }
-  // Returns true if so much credit is withheld that the caller should find out, before the next
-  // grant(), whether the application has read the bytes.
+  // Returns true if more than a quarter of the window is withheld. The caller should then find out,
+  // before the next grant(), whether the application has read the bytes.
   bool withholds_much() const { return withheld_ > kStreamWindowBytes / 4; }
   // Returns true if enough bytes were passed on that the caller should send their credit now, in a
   // separate kCredit frame, and not wait for another frame that can carry the credit. If credit is

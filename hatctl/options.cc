@@ -116,7 +116,8 @@ Result<void> settle(const Given& given, Options& options) {
 // of hatctl.
 Result<void> require_separator(const std::vector<std::string>& arguments,
                                const std::vector<std::string>& program) {
-  if (arguments.size() > program.size() && *(arguments.end() - program.size() - 1) == "--") {
+  if (arguments.size() > program.size() &&
+      arguments[arguments.size() - program.size() - 1] == "--") {
     return {};
   }
   return fail(ErrorCode::kInvalid,
