@@ -324,7 +324,10 @@ ssize_t Connection::send(int fd, const Parts& from, int flags) {
       return fail(static_cast<ssize_t>(done), static_cast<int>(-some));
     }
     done += static_cast<size_t>(some);
-    if (done == from.bytes()) return static_cast<ssize_t>(done);
+    if (done == from.bytes()) {
+      if (met == 0 && doorbells_.withdraw_space(*channel_)) settle(false, Lock(reader_));
+      return static_cast<ssize_t>(done);
+    }
     if (some != 0) continue;
     if (waits) {
       const int error = wait_for_space(fd);

@@ -141,8 +141,8 @@ void Channel::resync_writes() {
   their_consumed_ = written_ - memory_->ring_bytes();  // makes writable() load the counter
 }
 
-void Channel::stay_awake(uint32_t what) {
-  mine().waits.fetch_and(~what, std::memory_order_relaxed);
+uint32_t Channel::stay_awake(uint32_t what) {
+  return mine().waits.fetch_and(~what, std::memory_order_relaxed) & what;
 }
 
 size_t Channel::hear(size_t doorbells_max) {

@@ -154,6 +154,40 @@ class SharedSocket(Talk):
             self.check(listener, [self.program(listener, "listener.listen()")])
 
 
+class Space(unittest.TestCase):
+    """A server that waited for space, and then waits for data, as Thrift's TNonblockingServer does."""
+
+    ROUNDS = 100
+    REPLY = bytes(300_000)  # more than a ring holds
+
+    def test_a_doorbell_for_space_is_no_data(self):
+        with listening() as listener:
+            reader = threading.Thread(target=self.read_all)
+            reader.start()
+            stream = listener.accept()[0]
+            stream.setblocking(False)
+            with stream, select.epoll() as epoll:
+                epoll.register(stream, select.EPOLLOUT)
+                for _ in range(self.ROUNDS):
+                    self.send_all(epoll, stream)
+                    epoll.modify(stream, select.EPOLLIN)
+                    self.assertEqual(epoll.poll(0.01), [], "the client has sent nothing")
+                    epoll.modify(stream, select.EPOLLOUT)
+            reader.join()
+
+    def send_all(self, epoll, stream):
+        left = memoryview(self.REPLY)
+        while left:
+            epoll.poll(1)
+            with contextlib.suppress(BlockingIOError):
+                left = left[stream.send(left):]
+
+    def read_all(self):
+        with socket.create_connection(("127.0.0.1", NOBODY), timeout=10) as client:
+            while client.recv(65536):
+                pass
+
+
 class OneThread(unittest.TestCase):
     """A server with one thread and an epoll, of which some clients do not take what the server sends."""
 
