@@ -252,6 +252,7 @@ IoResult RingStream::write(std::span<const iovec> from) {
   if (error_ != 0) return {IoResult::Kind::kError, 0, error_};
   if (!channel_) return {IoResult::Kind::kWouldBlock};
   if (channel_->gone()) return {IoResult::Kind::kError, 0, EPIPE};
+  if (channel_->broken()) return broken();
   if (!reserved_.empty()) {
     // Only the bytes that were reserved first: others would take the space of the first.
     const Reserved& first = reserved_.front();
