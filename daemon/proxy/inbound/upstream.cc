@@ -21,13 +21,11 @@ namespace {
 
 // Returns true at most once a minute for each service, so that one service's warnings do not hide
 // those of another.
-bool may_warn(const std::string& service) {
-  using Clock = std::chrono::steady_clock;
+bool may_warn(const std::string& service, TimePoint now) {
   static std::mutex mutex;
-  static std::unordered_map<std::string, Clock::time_point> from;  // one entry for each service
+  static std::unordered_map<std::string, TimePoint> from;  // one entry for each service
   const std::lock_guard lock(mutex);
   const auto [entry, is_new] = from.try_emplace(service);
-  const auto now = Clock::now();
   if (!is_new && now < entry->second) return false;
   entry->second = now + std::chrono::minutes(1);
   return true;
@@ -40,7 +38,7 @@ std::unique_ptr<ByteStream> connect(Reactor& reactor, const ServedConfig& served
   if (served.ring) {
     int error = 0;
     if (auto stream = reactor.try_connect(*served.ring, events, error)) return stream;
-    if (may_warn(served.service)) {
+    if (may_warn(served.service, reactor.now())) {
       LOG(WARNING) << "serves." << served.service << ": no connection to "
                    << to_string(*served.ring) << ": " << std::strerror(error)
                    << "; connections use " << to_string(served.upstream)

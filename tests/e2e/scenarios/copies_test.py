@@ -8,8 +8,7 @@ fabric is `loop`, whose WRITEs and READs are copies, too: one of the copies belo
 import os
 import struct
 
-from lending_test import carried_by, ring_nodes
-from nodes import wait_until
+from lending_test import ring_nodes, warm
 from setting import Client, PEERS, Scenario, main
 
 COUNTER = PEERS / "cpp" / "libcopy-counter.so"
@@ -63,12 +62,7 @@ class Copies(Scenario):
         with ring_nodes(protocol=protocol) as nodes:
             counted = Counted(nodes)
             with Client(nodes) as calls:
-                def comes():
-                    calls.produce(size)
-                    calls.consume(bytes(size))
-                    return all(carried_by(nodes.a, method).get(protocol, 0) > 0
-                               for method in ("produce", "consume"))
-                wait_until(f"{protocol} carries calls", comes)
+                warm(nodes, calls, protocol, size)
                 for what, call, limit in (("request", lambda: calls.consume(bytes(size)), COPIES[protocol][0]),
                                           ("reply", lambda: calls.produce(size), COPIES[protocol][1])):
                     copies = counted.copies(call, size)

@@ -57,20 +57,22 @@ def carried_by(node, method):
     return row["calls_by"]
 
 
-class Lending(Scenario):
-    def warm(self, nodes, calls, protocol):
-        def comes():
-            calls.produce(LARGE)
-            calls.consume(bytes(LARGE))
-            return all(carried_by(nodes.a, method).get(protocol, 0) > 0
-                       for method in ("produce", "consume"))
-        wait_until(f"{protocol} carries calls", comes)
+def warm(nodes, calls, protocol, size=LARGE):
+    """Makes calls until `protocol` carries them."""
+    def comes():
+        calls.produce(size)
+        calls.consume(bytes(size))
+        return all(carried_by(nodes.a, method).get(protocol, 0) > 0
+                   for method in ("produce", "consume"))
+    wait_until(f"{protocol} carries calls", comes)
 
+
+class Lending(Scenario):
     def test_what_is_written_leaves_without_a_copy_in_both_directions(self):
         for protocol in ("write_rndv", "direct_write_imm"):
             with self.subTest(protocol), ring_nodes(protocol=protocol) as nodes:
                 with Client(nodes) as calls:
-                    self.warm(nodes, calls, protocol)
+                    warm(nodes, calls, protocol)
                     before = lent_bytes(nodes.a), lent_bytes(nodes.b)
                     self.assertEqual(calls.consume(bytes(LARGE)), LARGE)
                     between = lent_bytes(nodes.a), lent_bytes(nodes.b)
@@ -83,7 +85,7 @@ class Lending(Scenario):
     def test_what_is_read_arrives_without_a_copy_in_both_directions(self):
         for protocol in ("read_rndv", "ar_grpc"):
             with self.subTest(protocol), ring_nodes(protocol=protocol) as nodes, Client(nodes) as calls:
-                self.warm(nodes, calls, protocol)
+                warm(nodes, calls, protocol)
                 before = landed_bytes(nodes.a), landed_bytes(nodes.b)
                 sent = bytes(range(256)) * (LARGE // 256)
                 self.assertEqual(calls.echo(sent), sent)
@@ -95,7 +97,7 @@ class Lending(Scenario):
         with ring_nodes("shared", protocol="write_rndv") as nodes:
             sent = bytes(range(256)) * (LARGE // 256)
             with Client(nodes) as calls:
-                self.warm(nodes, calls, "write_rndv")
+                warm(nodes, calls, "write_rndv")
                 for _ in range(3):
                     killer = threading.Timer(0.01, lambda: nodes.b.stop(signal.SIGKILL))
                     killer.start()
@@ -115,7 +117,7 @@ class Lending(Scenario):
             with self.subTest(protocol), ring_nodes(protocol=protocol) as nodes:
                 for _ in range(3):
                     with Client(nodes) as calls:
-                        self.warm(nodes, calls, protocol)
+                        warm(nodes, calls, protocol)
                         killer = threading.Timer(0.01, lambda: nodes.b.stop(signal.SIGKILL))
                         killer.start()
                         with contextlib.suppress(TApplicationException, TTransportException):
@@ -131,7 +133,7 @@ class Lending(Scenario):
         for protocol in ("write_rndv", "read_rndv"):
             with self.subTest(protocol), ring_nodes(protocol=protocol) as nodes:
                 with Client(nodes) as calls:
-                    self.warm(nodes, calls, protocol)
+                    warm(nodes, calls, protocol)
                 client = Client(nodes)
                 client.transport.open()
                 client.calls.send_produce(LARGE)
@@ -150,7 +152,7 @@ class Lending(Scenario):
 
     def check_that_leavers_take_nothing(self, protocol):
         with ring_nodes(protocol=protocol) as nodes, Client(nodes) as calls:
-            self.warm(nodes, calls, protocol)
+            warm(nodes, calls, protocol)
             sent = bytes(range(256)) * (LARGE // 256)
 
             def leave():

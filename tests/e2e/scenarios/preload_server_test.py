@@ -144,7 +144,7 @@ class Faults(Scenario):
             client.sendall(greeting())
             self.assertEqual(len(client.recv(32, socket.MSG_WAITALL)), 32)
             server.process.kill()
-            # What the server has not read, such as the greeting's last byte, makes the socket end with a reset.
+            # If the server has not read all bytes, such as the last one of the greeting, the socket is reset.
             with contextlib.suppress(ConnectionResetError):
                 self.assertEqual(client.recv(1), b"")
             server.process.wait()

@@ -55,6 +55,23 @@ class Client:
         return self.stream
 
 
+def accept_in_a_thread(listener):
+    """Returns a thread that sleeps in accept(2), and a list to which it adds the errno value with which accept ends."""
+    listener.settimeout(None)
+    ended = []
+
+    def wait():
+        try:
+            listener.accept()
+        except OSError as error:
+            ended.append(error.errno)
+
+    thread = threading.Thread(target=wait)
+    thread.start()
+    time.sleep(0.2)
+    return thread, ended
+
+
 def is_unix(descriptor):
     inode = str(os.stat(descriptor).st_ino)
     with open("/proc/net/unix", encoding="utf-8") as sockets:
@@ -174,18 +191,7 @@ class Listening(Talk):
 
     def test_shutdown_wakes_accept(self):
         with listening() as listener:
-            listener.settimeout(None)
-            ended = []
-
-            def wait():
-                try:
-                    listener.accept()
-                except OSError as error:
-                    ended.append(error.errno)
-
-            thread = threading.Thread(target=wait)
-            thread.start()
-            time.sleep(0.2)
+            thread, ended = accept_in_a_thread(listener)
             listener.shutdown(socket.SHUT_RDWR)
             thread.join(5)
             self.assertEqual(ended, [errno.EINVAL])
@@ -200,19 +206,8 @@ class Listening(Talk):
     def test_accept_ends_when_its_number_is_replaced(self):
         """Closes the socket as the JVM does: dup2() replaces it by another file, and a signal wakes the thread."""
         with listening() as listener, open("/dev/null", "rb") as file:
-            listener.settimeout(None)
-            ended = []
-
-            def wait():
-                try:
-                    listener.accept()
-                except OSError as error:
-                    ended.append(error.errno)
-
             before = signal.signal(signal.SIGUSR1, lambda *_: None)
-            thread = threading.Thread(target=wait)
-            thread.start()
-            time.sleep(0.2)
+            thread, ended = accept_in_a_thread(listener)
             os.dup2(file.fileno(), listener.fileno())
             signal.pthread_kill(thread.ident, signal.SIGUSR1)
             thread.join(5)
@@ -390,7 +385,7 @@ class Greeting(unittest.TestCase):
         self.client.sendall(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")
         with self.assertRaises(ConnectionResetError):
             self.stream.recv(1)
-        # What the server has not read makes the client's socket end with a reset.
+        # If the server has not read all bytes, the client's socket is reset.
         with contextlib.suppress(ConnectionResetError):
             self.assertEqual(self.client.recv(1), b"")
 
