@@ -59,6 +59,10 @@ class StreamEvents {
   // Handles that the stream has space again, has connected, or has failed; after a failure write()
   // returns the error. The reactor calls this only after want_write(true).
   virtual void on_writable() = 0;
+  // Reports that at least half of the memory of a stream over shared memory is free again, because
+  // the other side has read bytes, or that the other side is gone. The reactor calls this once
+  // after shortage() has requested it.
+  virtual void on_half_free() {}
 };
 
 // A connected (or connecting) byte stream. The destructor closes the connection as close(2) does:
@@ -116,6 +120,22 @@ class ByteStream {
   // Returns the memory that contains every byte that peek() can return. The memory stays mapped
   // while the caller holds the pointer, even after the stream is destroyed.
   virtual std::shared_ptr<const std::span<std::byte>> memory() { return nullptr; }
+  // Reserves space for `bytes` bytes, after all bytes that were written or reserved before, and
+  // returns it; returns nothing if there is too little space. The caller fills the space, and then
+  // passes exactly the reserved bytes to write(), which does not copy them. Until then write()
+  // accepts no other bytes, and of several reserved spaces only the first. If the bytes are not
+  // written, the caller must call unreserve().
+  virtual std::span<std::byte> reserve([[maybe_unused]] size_t bytes) { return {}; }
+  // Ends the reservation of the space that begins at `at`. Returns false if write() has ended it.
+  virtual bool unreserve([[maybe_unused]] const std::byte* at) { return false; }
+  // Returns how many bytes of `bytes` may not fit into the free space, because the other side has
+  // not read what write() accepted before. Returns 0 if the memory is smaller than `bytes`. If the
+  // result is not 0 and less than a quarter of the memory is free, requests one on_half_free(); any
+  // other result cancels an earlier request.
+  virtual size_t shortage([[maybe_unused]] size_t bytes) { return 0; }
+  // Returns the memory that contains every byte that reserve() can return, as memory() does for
+  // peek().
+  virtual std::shared_ptr<const std::span<std::byte>> space_memory() { return nullptr; }
 
   // --- For connections that another process can continue (daemon/proxy/successor.h) ---
   // Returns the descriptors that another process needs to resume this connection. The stream still
@@ -178,6 +198,14 @@ class Reactor {
   // Starts to connect to `to`, and returns the stream. If connecting fails, even immediately, the
   // first read() or write() returns the error.
   virtual std::unique_ptr<ByteStream> connect(const Address& to, StreamEvents& events) = 0;
+  // Does the same as connect(), but returns nullptr and the errno value in `error` if connecting
+  // fails immediately. Connecting to a path fails immediately if no process listens there. The
+  // reactors of tests, whose connections do not fail immediately, use this implementation.
+  virtual std::unique_ptr<ByteStream> try_connect(const Address& to, StreamEvents& events,
+                                                  int& error) {
+    error = 0;
+    return connect(to, events);
+  }
   // Resumes the connection of an earlier stream, possibly of another process. `descriptors` must be
   // duplicates of the descriptors that ByteStream::descriptors() returned for the earlier stream;
   // the new stream owns them. If resuming fails, the first read() or write() returns the error.

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <functional>
 #include <map>
+#include <utility>
 
 #include "base/nearest_word.h"
 #include "base/number.h"
@@ -20,7 +21,6 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr uint32_t kWorkersMax = 64;
 constexpr uint32_t kUpstreamsMax = 65536;
 
 // Returns an entry of the table for read_keys(): if the value of `key` is valid, its reader stores
@@ -61,6 +61,37 @@ auto number_of(int64_t min, int64_t max) {
 std::optional<uint32_t> read_workers(const YamlValue& value, std::string_view key) {
   if (value.node.IsScalar() && value.node.Scalar() == "auto") return 0;
   return number_of(1, kWorkersMax)(value, key);
+}
+
+// Reads `worker_cores`: auto, nic, a text such as "2-5,8", or a list of such texts.
+WorkerCores read_worker_cores(const YamlValue& value) {
+  WorkerCores read{.location = value.location()};
+  if (value.node.IsScalar() && value.node.Scalar() == "auto") return read;
+  if (value.node.IsScalar() && value.node.Scalar() == "nic") {
+    read.kind = WorkerCores::Kind::kNic;
+    return read;
+  }
+  read.kind = WorkerCores::Kind::kListed;
+  std::string list;
+  const auto read_part = [&](const YamlValue& part) {
+    const auto text = read_text(part, "worker_cores");
+    if (!text) return;
+    if (parse_cores(*text)) {
+      list += (list.empty() ? "" : ",") + *text;
+      return;
+    }
+    part.error("worker_cores: " + in_quotes(*text) +
+               "; expected auto, nic, or numbers of cores and ranges from 0 to " +
+               std::to_string(kCoreMax) + " such as 2-5,8");
+  };
+  if (value.node.IsSequence()) {
+    read_items(value, "worker_cores", read_part);
+    if (value.node.size() == 0) value.error("worker_cores: the list is empty; write auto instead");
+  } else {
+    read_part(value);
+  }
+  read.cores = parse_cores(list).value_or(Cores{});
+  return read;
 }
 
 std::vector<std::string> read_names_list(const YamlValue& value, std::string_view key) {
@@ -154,6 +185,26 @@ LinkConfig read_link(const YamlValue& value) {
   return link;
 }
 
+std::optional<Address> read_ring(const YamlValue& value, std::string_view what) {
+  const auto path = read_text(value, what);
+  if (!path) return std::nullopt;
+  auto address = parse_address("shm:" + *path);
+  // A comma separates paths in the variables of the preloaded library.
+  if (address && path->find(',') == path->npos) return std::move(*address);
+  value.error(std::string(what) + ": '" + *path +
+              "'; expected an absolute path of at most 107 bytes without a comma");
+  return std::nullopt;
+}
+
+// Reports an error unless `address`, the value of `key`, is a TCP address. A ring next to another
+// kind of address could be open to more users than this address.
+void check_ring(const YamlValue& value, const std::optional<Address>& ring, std::string_view key,
+                const Address& address) {
+  if (!ring || address.kind == Address::Kind::kTcp) return;
+  value.error("ring belongs to a TCP address, and `" + std::string(key) + "` is " +
+              to_string(address) + "; expected tcp:HOST:PORT there, or no `ring`");
+}
+
 EndpointConfig read_endpoint(const YamlValue& value) {
   EndpointConfig endpoint{.location = value.location()};
   read_keys(value, "endpoint",
@@ -166,9 +217,21 @@ EndpointConfig read_endpoint(const YamlValue& value) {
                   v.error("peers is empty; expected the name of at least one peer");
                 }
               }},
+             into("ring", false, endpoint.ring, read_ring),
              into("mode", false, endpoint.mode, read_mode),
              into("group", false, endpoint.group, read_text)});
+  check_ring(value, endpoint.ring, "listen", endpoint.listen);
   return endpoint;
+}
+
+// Adds an endpoint for the ring of each endpoint that has one.
+void add_rings(std::vector<EndpointConfig>& endpoints) {
+  for (size_t i = 0; i < endpoints.size(); ++i) {
+    if (!endpoints[i].ring) continue;
+    EndpointConfig by_ring = endpoints[i];
+    by_ring.listen = *std::exchange(by_ring.ring, std::nullopt);
+    endpoints.insert(endpoints.begin() + static_cast<ptrdiff_t>(++i), std::move(by_ring));
+  }
 }
 
 ServedConfig read_served(const std::string& service, const YamlValue& value,
@@ -176,12 +239,14 @@ ServedConfig read_served(const std::string& service, const YamlValue& value,
   ServedConfig served{.service = service, .location = location};
   read_keys(value, "serves." + service,
             {into("upstream", true, served.upstream, read_address),
+             into("ring", false, served.ring, read_ring),
              into("mode", false, served.mode, word_of<UpstreamMode>({"mirror", "shared"})),
              into("max_connections", false, served.connections_max, number_of(1, kUpstreamsMax)),
              into("thrift_transport", false, served.thrift_transport,
                   word_of<ThriftTransport>({"framed", "buffered", "header"})),
              into("thrift_protocol", false, served.thrift_protocol,
                   word_of<ThriftProtocol>({"binary", "compact", "json"}))});
+  check_ring(value, served.ring, "upstream", served.upstream);
   return served;
 }
 
@@ -257,6 +322,7 @@ class Relations {
 
   void check() {
     check_endpoints();
+    check_rings_of_servers();
     check_security();
     if (node_.link.listen) claim(*node_.link.listen, node_.link.location);
     if (node_.admin.listen) claim(*node_.admin.listen, node_.admin.location);
@@ -268,12 +334,32 @@ class Relations {
     for (const PeerConfig& peer : node_.peers) names.push_back(peer.name);
     for (const EndpointConfig& endpoint : node_.endpoints) {
       claim(endpoint.listen, endpoint.location);
+      if (endpoint.ring) claim(*endpoint.ring, endpoint.location);
       for (const std::string& peer : endpoint.peers) {
         if (std::ranges::find(names, peer) != names.end()) continue;
         diagnostics_.error(endpoint.location, "no peer is called '" + peer + "'" +
                                                   did_you_mean(peer, names) +
                                                   "; `peers` lists them");
       }
+    }
+  }
+
+  // Reports an error if two servers have the same ring. The `allow` rules apply to each `upstream`,
+  // so a service with another address of the same server could avoid them.
+  void check_rings_of_servers() {
+    for (const ServedConfig& other : node_.serves) {
+      const auto owner = std::ranges::find_if(node_.serves, [&](const ServedConfig& each) {
+        if (!each.ring) return false;
+        const bool connects = other.upstream.is_path() && other.upstream.path == each.ring->path;
+        const bool is_later = &other > &each;
+        return connects || (is_later && other.ring == each.ring && other.upstream != each.upstream);
+      });
+      if (owner == node_.serves.end()) continue;
+      diagnostics_.error(other.location, "serves." + other.service + ": the ring " +
+                                             owner->ring->path + " is the one of serves." +
+                                             owner->service + ", whose `upstream` is " +
+                                             to_string(owner->upstream) +
+                                             "; write the same `upstream` here, or another ring");
     }
   }
 
@@ -395,6 +481,8 @@ NodeConfig read_node_config(const std::string& text, const std::string& file,
             {into("node", true, node.node, read_own_name),
              {"fabric", false, [&](const YamlValue& v) { node.fabric = read_fabric(v); }},
              into("workers", false, node.workers, read_workers),
+             {"worker_cores", false,
+              [&](const YamlValue& v) { node.worker_cores = read_worker_cores(v); }},
              into("worker_nice", false, node.worker_nice, number_of<int>(-20, 19)),
              {"manifests", false,
               [&](const YamlValue& v) {
@@ -421,6 +509,7 @@ NodeConfig read_node_config(const std::string& text, const std::string& file,
              {"admin", false, [&](const YamlValue& v) { node.admin = read_admin(v); }},
              {"limits", false, [&](const YamlValue& v) { node.limits = read_limits(v); }}});
   Relations(node, diagnostics).check();
+  add_rings(node.endpoints);
   const auto folder = std::filesystem::path(file).parent_path();
   const auto place_in_folder = [&folder](std::string& path) {
     if (!path.empty()) path = (folder / path).lexically_normal();
@@ -434,10 +523,6 @@ NodeConfig read_node_config(const std::string& text, const std::string& file,
     }
   }
   return node;
-}
-
-uint32_t workers_of(const NodeConfig& node, uint32_t cores) {
-  return node.workers != 0 ? node.workers : std::clamp<uint32_t>(cores / 4, 1, 8);
 }
 
 uint64_t registered_bytes(const FabricConfig& fabric) {
@@ -467,7 +552,10 @@ void check_against(const NodeConfig& node, const Manifest& manifest, Diagnostics
                                                 " (`allow`), but without link.tls no caller can "
                                                 "prove its identity: such calls are refused");
   }
-  for (const EndpointConfig& endpoint : node.endpoints) check(endpoint.service, endpoint.location);
+  for (const EndpointConfig& endpoint : node.endpoints) {
+    // An endpoint with a ring is followed by the endpoint of this ring, with the same location.
+    if (!endpoint.ring) check(endpoint.service, endpoint.location);
+  }
   for (const ServedConfig& served : node.serves) {
     check(served.service, served.location);
     const auto found = std::ranges::find(manifest.services, served.service, &ServiceSpec::name);

@@ -9,7 +9,7 @@
 //   peers:
 //     host-b: {link: "tcp:10.0.0.2:7471"}
 //   endpoints:
-//     - {listen: "tcp:127.0.0.1:9090", service: HatKV, peers: [host-b]}
+//     - {listen: "tcp:127.0.0.1:9090", ring: /run/hatrpcd/kv.ring, service: HatKV, peers: [host-b]}
 //   serves:
 //     HatKV: {upstream: "tcp:127.0.0.1:9091"}
 //   admin: {listen: "tcp:127.0.0.1:9464", socket: /run/hatrpcd/admin.sock}
@@ -24,6 +24,7 @@
 #include <vector>
 
 #include "base/address.h"
+#include "base/cores.h"
 #include "config/diagnostics.h"
 #include "config/manifest.h"
 
@@ -102,6 +103,9 @@ struct EndpointConfig {
   std::vector<std::string> peers;
   uint32_t mode = 0660;  // for a unix socket: the permission bits of its path
   std::string group;     // for a unix socket: the owning group of its path; empty: the daemon's
+  // The ring that clients of `listen`, a TCP address, can use instead (`hatctl run`). It is also an
+  // endpoint of its own: the next one in NodeConfig::endpoints.
+  std::optional<Address> ring{};
   SourceLocation location;
 };
 
@@ -128,6 +132,9 @@ struct ServedConfig {
   // that an `allow` rule restricts must use this transport and protocol in their requests.
   std::optional<ThriftTransport> thrift_transport{};
   std::optional<ThriftProtocol> thrift_protocol{};
+  // The ring of the server at `upstream`, a TCP address. The daemon connects to the ring, or to
+  // `upstream` if no process listens at the ring.
+  std::optional<Address> ring{};
   SourceLocation location;
 };
 
@@ -173,11 +180,28 @@ struct Limits {
 };
 Limits default_limits();
 
+// The key `worker_cores`: the cores on which workers run. config/worker_placement.h applies it.
+struct WorkerCores {
+  enum class Kind : uint8_t {
+    kAuto,    // every core on which the process may run
+    kNic,     // those of them that are on the NUMA node of the RDMA device
+    kListed,  // `cores`
+  };
+  Kind kind = Kind::kAuto;
+  Cores cores;
+  SourceLocation location;
+};
+
+inline constexpr uint32_t kWorkersMax = 64;
+
 struct NodeConfig {
   // The node's name. If the file has "$VARIABLE", this is the value of that environment variable.
   std::string node;
   FabricConfig fabric;
-  uint32_t workers = 0;  // 0 (`auto`): a quarter of the cores, at least 1, at most 8
+  // 0 (`auto`): one for each core that `worker_cores` lists, at most kWorkersMax; without a list, a
+  // quarter of the cores, at least 1, at most 8.
+  uint32_t workers = 0;
+  WorkerCores worker_cores;
   // The nice value of worker threads, see nice(2); nullopt: the nice value of the process.
   std::optional<int> worker_nice;
   // The manifests. Paths in the file are relative to the directory of the file.
@@ -195,8 +219,6 @@ struct NodeConfig {
   Limits limits = default_limits();
 };
 
-// Returns the number of workers that the node runs on a host with `cores` cores.
-uint32_t workers_of(const NodeConfig& node, uint32_t cores);
 // Returns the most bytes of memory that a link with RDMA lanes registers: the value of
 // `max_pinned`, rounded down to nine times a power of two.
 uint64_t registered_bytes(const FabricConfig& fabric);

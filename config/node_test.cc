@@ -36,8 +36,8 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(
         NodeRow{"unknown_key", "node: a\nworker: 2\n",
                 "n.yaml:2:1: error: unknown key 'worker' in node configuration (did you mean "
-                "'workers'?); expected one of node, fabric, workers, worker_nice, manifests, "
-                "profile, link, peers, endpoints, serves, admin, limits\n"},
+                "'workers'?); expected one of node, fabric, workers, worker_cores, worker_nice, "
+                "manifests, profile, link, peers, endpoints, serves, admin, limits\n"},
         NodeRow{"no_name", "workers: 2\n", "n.yaml:1:1: error: node configuration has no 'node'\n"},
         NodeRow{"number_out_of_range", "node: a\nworkers: 0\nworker_nice: -30\n",
                 "n.yaml:2:10: error: workers: '0'; expected a number from 1 to 64\n"
@@ -63,8 +63,8 @@ INSTANTIATE_TEST_SUITE_P(
         NodeRow{
             "misspelt_and_so_missing", "nod: a\n",
             "n.yaml:1:1: error: unknown key 'nod' in node configuration (did you mean 'node'?); "
-            "expected one of node, fabric, workers, worker_nice, manifests, profile, "
-            "link, peers, endpoints, serves, admin, limits\n"},
+            "expected one of node, fabric, workers, worker_cores, worker_nice, manifests, "
+            "profile, link, peers, endpoints, serves, admin, limits\n"},
         NodeRow{"by_place",
                 "node: a\nlink: {insecure: true}\npeers: {b: {link: \"tcp:h:1\"}}\nendpoints:\n"
                 "  - {listen: \"tcp:127.0.0.1:9\", service: A, peers: [c]}\nworkers: 0\n",
@@ -100,6 +100,67 @@ TEST(NodeConfig, SaysThatAnOpenLinkMustBeMeant) {
   Diagnostics diagnostics;
   read_node_config("node: a\nlink: {listen: \"tcp:0.0.0.0:1\"}\n", "n.yaml", diagnostics);
   EXPECT_THAT(diagnostics.text(), testing::HasSubstr("write `insecure: true`"));
+}
+
+TEST(NodeConfig, ARingNextToATcpAddressIsAnEndpointOfItsOwn) {
+  Diagnostics diagnostics;
+  const NodeConfig node = read_node_config(
+      "node: a\nlink: {insecure: true}\npeers: {b: {link: 'tcp:h:1'}}\nendpoints:\n"
+      "  - {listen: 'tcp:127.0.0.1:1', ring: /r/a, service: A, peers: [b], mode: '0600'}\n"
+      "  - {listen: 'tcp:127.0.0.1:2', service: B, peers: [b]}\n"
+      "serves: {A: {upstream: 'tcp:127.0.0.1:3', ring: /r/s}}\n",
+      "n.yaml", diagnostics);
+  ASSERT_EQ(diagnostics.text(), "");
+  ASSERT_EQ(node.endpoints.size(), 3u);
+  EXPECT_EQ(to_string(*node.endpoints[0].ring), "shm:/r/a");
+  EXPECT_EQ(to_string(node.endpoints[1].listen), "shm:/r/a");
+  EXPECT_FALSE(node.endpoints[1].ring);
+  EXPECT_EQ(node.endpoints[1].service, "A");
+  EXPECT_EQ(node.endpoints[1].mode, 0600u);
+  EXPECT_EQ(to_string(node.endpoints[2].listen), "tcp:127.0.0.1:2");
+  EXPECT_EQ(to_string(*node.serves[0].ring), "shm:/r/s");
+  check_against(node, Manifest{}, diagnostics);
+  EXPECT_EQ(diagnostics.all().size(), 3u) << "one warning for each entry\n" << diagnostics.text();
+}
+
+TEST(NodeConfig, ARingBelongsToOneServer) {
+  Diagnostics diagnostics;
+  read_node_config(
+      "node: a\nserves:\n  A: {upstream: 'tcp:h:1', ring: /r}\n  B: {upstream: 'tcp:h:1', ring: "
+      "/r}\n"
+      "  C: {upstream: 'tcp:h:1'}\n  D: {upstream: 'tcp:h:2', ring: /s}\n",
+      "n.yaml", diagnostics);
+  EXPECT_EQ(diagnostics.text(), "");
+  read_node_config(
+      "node: a\nserves:\n  A: {upstream: 'tcp:h:1', ring: /r}\n  B: {upstream: 'shm:/r'}\n"
+      "  C: {upstream: 'tcp:h:2', ring: /r}\n",
+      "n.yaml", diagnostics);
+  EXPECT_EQ(diagnostics.text(),
+            "n.yaml:4:3: error: serves.B: the ring /r is the one of serves.A, whose `upstream` is "
+            "tcp:h:1; write the same `upstream` here, or another ring\n"
+            "n.yaml:5:3: error: serves.C: the ring /r is the one of serves.A, whose `upstream` is "
+            "tcp:h:1; write the same `upstream` here, or another ring\n");
+}
+
+TEST(NodeConfig, ARingBelongsToATcpAddressAndIsListedOnce) {
+  Diagnostics diagnostics;
+  read_node_config(
+      "node: a\nlink: {insecure: true}\npeers: {b: {link: \"tcp:h:1\"}}\nendpoints:\n"
+      "  - {listen: \"unix:/s\", ring: /r, service: A, peers: [b]}\n"
+      "  - {listen: \"shm:/r\", service: A, peers: [b]}\n"
+      "serves:\n  A: {upstream: \"shm:/t\", ring: /u}\n"
+      "  B: {upstream: \"tcp:h:1\", ring: u}\n  C: {upstream: \"tcp:h:1\", ring: '/u,v'}\n",
+      "n.yaml", diagnostics);
+  EXPECT_EQ(diagnostics.text(),
+            "n.yaml:5:5: error: ring belongs to a TCP address, and `listen` is unix:/s; expected "
+            "tcp:HOST:PORT there, or no `ring`\n"
+            "n.yaml:6:5: error: shm:/r is listed twice; first at n.yaml:5:5\n"
+            "n.yaml:8:6: error: ring belongs to a TCP address, and `upstream` is shm:/t; expected "
+            "tcp:HOST:PORT there, or no `ring`\n"
+            "n.yaml:9:34: error: ring: 'u'; expected an absolute path of at most 107 bytes without "
+            "a comma\n"
+            "n.yaml:10:34: error: ring: '/u,v'; expected an absolute path of at most 107 bytes "
+            "without a comma\n");
 }
 
 // A text that is not a configuration must cause an error, not a crash.
@@ -225,13 +286,43 @@ TEST(NodeConfig, TakesHostsOfAddressesFromTheEnvironment) {
   unsetenv("HAT_HOST");
 }
 
+TEST(NodeConfig, ReadsTheCoresOfWorkers) {
+  using Kind = WorkerCores::Kind;
+  struct Row {
+    const char* text;
+    Kind kind;
+    Cores cores;
+  };
+  for (const Row& row : {Row{"auto", Kind::kAuto, {}},
+                         {"nic", Kind::kNic, {}},
+                         {"3", Kind::kListed, {3}},
+                         {"2-4,8", Kind::kListed, {2, 3, 4, 8}},
+                         {"8, 2", Kind::kListed, {2, 8}},
+                         {"[8, 2-3, \"0,1\"]", Kind::kListed, {0, 1, 2, 3, 8}}}) {
+    Diagnostics diagnostics;
+    const std::string text = std::string("node: a\nworker_cores: ") + row.text + "\n";
+    const NodeConfig node = read_node_config(text, "n.yaml", diagnostics);
+    EXPECT_EQ(diagnostics.text(), "");
+    EXPECT_EQ(node.worker_cores.kind, row.kind) << row.text;
+    EXPECT_EQ(node.worker_cores.cores, row.cores) << row.text;
+  }
+}
+
+TEST(NodeConfig, RefusesCoresOfWorkersThatAreNoList) {
+  const std::string expected =
+      "; expected auto, nic, or numbers of cores and ranges from 0 to 8191 such as 2-5,8\n";
+  for (const auto& [value, diagnostic] :
+       {std::pair<std::string, std::string>{"0-9000",
+                                            "15: error: worker_cores: '0-9000'" + expected},
+        {"[1, nic]", "19: error: worker_cores: 'nic'" + expected},
+        {"[]", "15: error: worker_cores: the list is empty; write auto instead\n"}}) {
+    Diagnostics diagnostics;
+    read_node_config("node: a\nworker_cores: " + value + "\n", "n.yaml", diagnostics);
+    EXPECT_EQ(diagnostics.text(), "n.yaml:2:" + diagnostic);
+  }
+}
+
 TEST(NodeConfig, ReportsWhatRdmaWillHoldOfTheHost) {
-  NodeConfig node;
-  EXPECT_EQ(workers_of(node, 1), 1u);
-  EXPECT_EQ(workers_of(node, 16), 4u);
-  EXPECT_EQ(workers_of(node, 256), 8u);
-  node.workers = 3;
-  EXPECT_EQ(workers_of(node, 256), 3u);
   EXPECT_EQ(registered_bytes({}), 144u << 20);
   EXPECT_EQ(registered_bytes({.pinned_bytes_max = 100u << 20}), 72u << 20);
 }

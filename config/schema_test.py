@@ -21,6 +21,8 @@ CONFIG = pathlib.Path(__file__).resolve().parent
 GOOD_NODES = [
     "node: a",
     "node: a\nfabric: tcp\nworkers: auto\nworker_nice: -5\nmanifests: []",
+    "node: a\nworker_cores: auto", "node: a\nworker_cores: nic", "node: a\nworker_cores: 0",
+    "node: a\nworker_cores: '0, 0-0'", "node: a\nworker_cores: [0, '0-0,0']",
     "node: a\nfabric: loop\nprofile: measured.yaml", "node: a\nfabric: {kind: verbs, device: mlx5_0, port: 1, gid_index: 3}",
     "node: a\nfabric: {max_pinned: 64MiB}",
     "node: a\nfabric: {faults: {seed: 3, delay: 1ms, refused_percent: 5, cut_within: 9, silent_within: 9}}",
@@ -29,6 +31,8 @@ GOOD_NODES = [
     "endpoints: [{listen: 'unix:/tmp/s', service: S, peers: [b], mode: '0660', group: users}]",
     "node: a\nlink: {insecure: true}\npeers: {b: {link: 'tcp:h:1'}}\n"
     "endpoints: [{listen: 'shm:/tmp/r', service: S, peers: [b]}]\nserves: {S: {upstream: 'shm:/tmp/t'}}",
+    "node: a\nlink: {insecure: true}\npeers: {b: {link: 'tcp:h:1'}}\n"
+    "endpoints: [{listen: 'tcp:h:2', ring: /tmp/r, service: S, peers: [b]}]\nserves: {S: {upstream: 'tcp:h:3', ring: /tmp/t}}",
     "node: a\nmanifests: [m.yaml]\nserves: {S: {upstream: 'tcp:127.0.0.1:1', mode: shared, max_connections: 4}}",
     "node: a\nserves: {S: {upstream: 'tcp:127.0.0.1:1', thrift_transport: header}}",
     "node: a\nserves: {S: {upstream: 'tcp:127.0.0.1:1', thrift_transport: framed, thrift_protocol: compact}}",
@@ -40,7 +44,8 @@ GOOD_NODES = [
 ]
 BAD_NODES = [
     "workers: 1", "node: a\nworker: 1", "node: a\nworkers: 0", "node: a\nworkers: 65",
-    "node: a\nworkers: many", "node: a\nworker_nice: -21", "node: a\nfabric: ib",
+    "node: a\nworkers: many", "node: a\nworker_cores: all", "node: a\nworker_cores: -1", "node: a\nworker_cores: []",
+    "node: a\nworker_cores: '0-'", "node: a\nworker_cores: [nic]", "node: a\nworker_cores: {cores: 0}", "node: a\nworker_nice: -21", "node: a\nfabric: ib",
     "node: a\nfabric: {kind: ib}", "node: a\nfabric: {port: 0}", "node: a\nfabric: {max_pinned: lots}", "node: a\nfabric: [auto]", "node: a\nfabric: {faults: 3}",
     "node: a\nfabric: {faults: {refused_percent: 101}}", "node: a\nfabric: {faults: {cut_within: 0}}",
     "node: a\nlink: {listen: 'tcp:h', insecure: true}", "node: a\nlink: {insecure: perhaps}",
@@ -52,7 +57,8 @@ BAD_NODES = [
     "node: a\nendpoints: [{listen: 'tcp:h:1', service: S, peers: []}]",
     "node: a\nendpoints: [{listen: 'tcp:h:1', peers: [b]}]",
     "node: a\nlink: {listen: 'shm:/tmp/r', insecure: true}",
-    "node: a\nserves: {S: {}}", "node: a\nserves: {S: {upstream: 'tcp:h:1', thrift_transport: rdma}}",
+    "node: a\nserves: {S: {}}", "node: a\nserves: {S: {upstream: 'tcp:h:1', ring: r}}", "node: a\nserves: {S: {upstream: 'tcp:h:1', ring: '/r,s'}}",
+    "node: a\nserves: {S: {upstream: 'tcp:h:1', thrift_transport: rdma}}",
     "node: a\nserves: {S: {upstream: 'tcp:h:1', thrift_protocol: framed}}",
     "node: a\nserves: {S: {upstream: 'tcp:h:1', mode: pool}}",
     "node: a\nlimits: {spin: 50}", "node: a\nlimits: {max_message: 5 parsecs}",

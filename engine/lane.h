@@ -24,6 +24,13 @@ enum class Fate : uint8_t {
   kNotDelivered,  // the frame has certainly not arrived
 };
 
+// The answer to LaneEvents::landing_for().
+struct Landing {
+  std::byte* data = nullptr;  // memory of an application; null: no memory
+  uint32_t lkey = 0;          // the memory's key, from Fabric::register_own()
+  bool later = false;         // no memory now, but perhaps once all earlier frames are handled
+};
+
 // The callbacks of a lane, which run on the thread of the lane's worker. A callback must not
 // destroy the lane; the lane's owner must defer the deletion until the callback has returned.
 class LaneEvents {
@@ -31,6 +38,16 @@ class LaneEvents {
   virtual ~LaneEvents() = default;
   // Handles a received frame. `payload` is valid until this function returns.
   virtual void on_frame(const FrameHeader& header, Bytes payload) = 0;
+  // Returns the memory for the payload of a frame that the lane is about to READ, or no memory: the
+  // lane then READs the payload into a buffer of its own. `is_next` is true if every earlier frame
+  // of the same stream has been passed to on_frame(), or has a landing itself. If it is false, the
+  // function returns no memory, and may return `later`: the lane then asks again, if it can be sure
+  // that the earlier frames arrive meanwhile. The lane writes to the memory until it passes the
+  // frame to on_frame(), with the payload in this memory, or until the lane is destroyed.
+  virtual Landing landing_for([[maybe_unused]] const FrameHeader& header,
+                              [[maybe_unused]] bool is_next) {
+    return {};
+  }
   // Reports that the lane no longer uses the memory that frame `number` borrowed from an
   // application (RdmaLane::send_zero_copy()). The reports for several frames can come in any order.
   virtual void on_returned([[maybe_unused]] uint64_t number) {}

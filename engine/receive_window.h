@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // engine/receive_window.h: counts the credit of a stream on the receiving side. Credit is the
 // number of bytes that the sender may send on the stream. The receiver grants credit again for
-// bytes that it has passed on to the client or the server.
+// bytes that it has passed on to the client or the server. An application on a ring gets no more
+// bytes than its ring has space for: credit for bytes that it has not read is withheld.
 //
 // Bounds   A sender spends one byte of credit for each byte of a message. The sender may exceed its
 //          credit by bytes that it had read before it knew to which stream the bytes belong; these
@@ -11,9 +12,9 @@
 // Always   passed_on_ <= outstanding_
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <utility>
 
 #include "base/check.h"
 #include "engine/frame.h"
@@ -35,18 +36,34 @@ class ReceiveWindow {
     passed_on_ += bytes;
     DCHECK_LE(passed_on_, outstanding_) << "more was passed on than has arrived";
   }
+  // Sets how many of the bytes that were passed on get no credit for now, because the application
+  // has not read them, and further bytes would find no space.
+  void withhold(size_t bytes) { withheld_ = bytes; }
+  // Returns true if more than a quarter of the window is withheld. The caller should then find out,
+  // before the next grant(), whether the application has read the bytes.
+  bool withholds_much() const { return withheld_ > kStreamWindowBytes / 4; }
   // Returns true if enough bytes were passed on that the caller should send their credit now, in a
-  // separate kCredit frame, and not wait for another frame that can carry the credit.
-  bool worth_a_frame() const { return passed_on_ >= kStreamWindowBytes / 2; }
+  // separate kCredit frame, and not wait for another frame that can carry the credit. If credit is
+  // withheld, a quarter of the window is enough when the sender has little credit left: else the
+  // sender could wait for ever.
+  bool worth_a_frame() const {
+    const bool is_short = withheld_ != 0 && outstanding_ >= kStreamWindowBytes * 3 / 4;
+    return grantable() >= (is_short ? kStreamWindowBytes / 4 : kStreamWindowBytes / 2);
+  }
   // Returns the credit to put into the header of the next frame, and counts this credit as granted.
   uint32_t grant() {
-    outstanding_ -= passed_on_;
-    return static_cast<uint32_t>(std::exchange(passed_on_, 0));
+    const size_t credit = grantable();
+    outstanding_ -= credit;
+    passed_on_ -= credit;
+    return static_cast<uint32_t>(credit);
   }
 
  private:
+  size_t grantable() const { return passed_on_ - std::min(passed_on_, withheld_); }
+
   size_t outstanding_ = 0;  // bytes that arrived and for which no credit was granted again
-  size_t passed_on_ = 0;    // the part of `outstanding_` for which the next grant() gives credit
+  size_t passed_on_ = 0;    // the part of `outstanding_` for which no credit was granted again
+  size_t withheld_ = 0;     // the part of `passed_on_` that gets no credit for now
 };
 
 }  // namespace hat::engine

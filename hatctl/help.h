@@ -32,15 +32,16 @@ Shows the state of the hatrpcd on this host, and controls it.
   doctor [PEER...]   check this host, its files and its peers, and print repair commands
   ping               check that the daemon answers and that its workers respond
   metrics            the metrics that Prometheus reads
+  run -- PROGRAM [ARGUMENT...]   start an unmodified program on the rings of this node
 
   --socket PATH      hatrpcd's admin.socket (default: $HATRPCD_SOCKET, else
                      /run/hatrpcd/admin.sock)
-  --json             print the answer as JSON, for scripts; all commands but metrics
+  --json             print the answer as JSON, for scripts; all commands but metrics and run
   -h, --help         this text; after a command: that command's options and examples
       --version      the version
 
 Only root and hatrpcd's own user may reload, drain and calibrate. Exit status: 0 success,
-1 refused or not healthy, 2 wrong usage, 3 hatrpcd cannot be reached.
+1 refused or not healthy, 2 wrong usage, 3 hatrpcd cannot be reached. `run` has its own.
 
 Examples:
   hatctl status
@@ -224,6 +225,33 @@ Prints all metrics in Prometheus' text format 0.0.4, as GET /metrics does.
 
 Example:
   hatctl metrics | grep hatrpc_local_replies_total
+)"},
+    CommandHelp{Command::kRun, "run",
+                R"(usage: hatctl run [--library FILE] [--http ADDRESS] -- PROGRAM [ARGUMENT...]
+
+Starts an unmodified program on rings (shared memory between the program and
+hatrpcd) in place of TCP, with the preloaded library. The rings are those of the
+keys `ring` in hatrpcd.yaml:
+
+* If the program connects to the TCP address of an endpoint that has a ring, the
+  connection uses the ring.
+* If the program listens at the TCP address of a served service that has a ring,
+  it also accepts connections over the ring.
+
+A ring that the program cannot use is printed as a warning, and TCP is used.
+
+      --library FILE   the preloaded library (default: libhatrpc-preload.so of the
+                       build tree or installation to which hatctl belongs)
+      --http ADDRESS   ask hatrpcd at tcp:HOST:PORT, its admin.listen, for users who
+                       may not use its admin socket
+
+The exit status is the program's, or: 2 wrong usage, 125 the start cannot be
+prepared (hatrpcd cannot be reached, no library, no ring), 126 the program cannot
+be executed, 127 there is no such program.
+
+Examples:
+  hatctl run -- ./client --port 9090
+  hatctl run --http tcp:127.0.0.1:9464 -- java -jar server.jar
 )"},
 };
 

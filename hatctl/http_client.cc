@@ -5,6 +5,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <string_view>
 
 #include "base/owned.h"
 
@@ -48,8 +49,10 @@ Result<HttpAnswer> HttpClient::ask(const std::string& path, bool post) const {
   if (!curl)
     return fail(ErrorCode::kUnavailable, socket_ + ": libcurl cannot start: out of memory");
   HttpAnswer answer;
-  const std::string url = "http://hatrpcd" + path;
-  curl_easy_setopt(curl.get(), CURLOPT_UNIX_SOCKET_PATH, socket_.c_str());
+  constexpr std::string_view kTcp = "tcp:";
+  const bool is_tcp = socket_.starts_with(kTcp);
+  const std::string url = "http://" + (is_tcp ? socket_.substr(kTcp.size()) : "hatrpcd") + path;
+  if (!is_tcp) curl_easy_setopt(curl.get(), CURLOPT_UNIX_SOCKET_PATH, socket_.c_str());
   curl_easy_setopt(curl.get(), CURLOPT_PROXY, "");  // ignores the environment variable http_proxy
   curl_easy_setopt(curl.get(), CURLOPT_URL, url.c_str());
   curl_easy_setopt(curl.get(), CURLOPT_NOSIGNAL, 1L);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// hatctl/http_client.h: sends one HTTP request to hatrpcd's admin socket and returns the answer.
+// hatctl/http_client.h: sends one HTTP request to hatrpcd and returns the answer.
 //
 // Thread   A request blocks the caller for at most 30 s, of which connecting takes at most 2 s.
 // Bounds   An answer has at most 64 MiB; a longer answer is an error.
@@ -18,6 +18,8 @@ struct HttpAnswer {
 
 class HttpClient {
  public:
+  // Creates a client for `socket`: the path of hatrpcd's admin socket, or its HTTP address,
+  // tcp:HOST:PORT.
   explicit HttpClient(std::string socket) : socket_(std::move(socket)) {}
 
   // Sends one request and returns the answer with its HTTP status, even if the status is an error.

@@ -22,6 +22,15 @@ Result<void> read_socket(const std::string& path, Options& options) {
   return {};
 }
 
+Result<void> read_http(const std::string& value, Options& options) {
+  const auto address = parse_address(value);
+  if (!address || address->kind != Address::Kind::kTcp) {
+    return unexpected_value(value, "tcp:HOST:PORT, the address admin.listen");
+  }
+  options.http = value;
+  return {};
+}
+
 // Arguments that settle() checks and converts before it stores them in Options.
 struct Given {
   std::vector<std::string> words;
@@ -51,6 +60,11 @@ void declare(Arguments& command, Command kind, Options& options, Given& given) {
     case Command::kDoctor:
       command.words("PEER...", 0, kAnyNumber, options.peers);
       return command.option("--config", read_non_empty_text(options.config, "a file"));
+    case Command::kRun:
+      command.words("-- PROGRAM [ARGUMENT...]", 1, kAnyNumber, options.program);
+      command.option("--library", read_non_empty_text(options.library, "a file"));
+      return command.option(
+          "--http", [&options](const std::string& value) { return read_http(value, options); });
     case Command::kStatus:
     case Command::kDrain:
     case Command::kPing:
@@ -89,10 +103,26 @@ Result<void> settle(const Given& given, Options& options) {
         "--json does not apply to metrics, which have their own text format; use `hatctl top "
         "--json`");
   }
+  if (options.json && options.command == Command::kRun) {
+    return fail(ErrorCode::kInvalid, "--json does not apply to run; write `--` before PROGRAM");
+  }
   if (options.command == Command::kCerts) return take_certs_words(given.words, options);
   if (given.words.empty()) return {};
   (options.command == Command::kCalibrate ? options.peer : options.route) = given.words[0];
   return {};
+}
+
+// Without `--` before `program`, an option that is meant for the program can have been taken as one
+// of hatctl.
+Result<void> require_separator(const std::vector<std::string>& arguments,
+                               const std::vector<std::string>& program) {
+  if (arguments.size() > program.size() &&
+      arguments[arguments.size() - program.size() - 1] == "--") {
+    return {};
+  }
+  return fail(ErrorCode::kInvalid,
+              "run: write `--` before PROGRAM, so that options after it are "
+              "the program's");
 }
 
 }  // namespace
@@ -119,6 +149,7 @@ Result<Options> parse_options(const std::vector<std::string>& arguments,
   if (options.action != Action::kRun) return options;
   options.command = chosen->command;
   HAT_TRY_VOID(settle(given, options));
+  if (options.command == Command::kRun) HAT_TRY_VOID(require_separator(arguments, options.program));
   return options;
 }
 

@@ -23,7 +23,8 @@ enum class Command : uint8_t {
   kCerts,
   kDoctor,
   kPing,
-  kMetrics
+  kMetrics,
+  kRun
 };
 
 inline constexpr const char* kDefaultSocket = "/run/hatrpcd/admin.sock";
@@ -44,7 +45,10 @@ struct Options {
   std::string trust_domain = "hatrpc.test";  // certs make: the trust domain of the SPIFFE IDs
   // doctor: the node's configuration file; empty: the running daemon's, else kDefaultConfig
   std::string config;
-  std::vector<std::string> peers;  // doctor: the peers to check; empty: all
+  std::vector<std::string> peers;    // doctor: the peers to check; empty: all
+  std::string library;               // run: the preloaded library; empty: the installed one
+  std::string http;                  // run: tcp:HOST:PORT, asked instead of `socket`; or empty
+  std::vector<std::string> program;  // run: the program and its arguments
   bool json = false;
   bool dry_run = false;                      // reload: check and report, but change nothing
   std::chrono::milliseconds interval{1000};  // top: the time between two tables

@@ -43,6 +43,18 @@ TEST(HatctlOptions, TakeTheSocketFromTheEnvironmentUnlessTold) {
               HasSubstr("$HATRPCD_SOCKET"));
 }
 
+TEST(HatctlOptions, TakeAProgramAndItsArguments) {
+  EXPECT_EQ(parse({"run", "--http", "tcp:[::1]:1", "--", "app"})->http, "tcp:[::1]:1");
+  const auto run =
+      parse({"run", "--library", "/l.so", "--", "app", "--json", "-x", "--", "--help"});
+  ASSERT_TRUE(run) << run.error().message;
+  EXPECT_EQ(run->command, Command::kRun);
+  EXPECT_EQ(run->action, Action::kRun);
+  EXPECT_EQ(run->library, "/l.so");
+  EXPECT_FALSE(run->json);
+  EXPECT_EQ(run->program, (std::vector<std::string>{"app", "--json", "-x", "--", "--help"}));
+}
+
 TEST(HatctlOptions, TakePeersAndAFileForTheDoctor) {
   const auto doctor = parse({"doctor", "--config", "/c.yaml", "host-b", "host-c", "--json"});
   ASSERT_TRUE(doctor) << doctor.error().message;
@@ -85,6 +97,12 @@ TEST(HatctlOptions, SayWhichWordIsWrong) {
       {{"top", "--interval", "nan"}, "--interval: found 'nan'"},
       {{"top", "--interval", "0.05"}, "seconds from 0.1 to 3600"},
       {{"metrics", "--json"}, "text format"},
+      {{"run"}, "PROGRAM"},
+      {{"run", "--json", "--", "true"}, "--json does not apply to run"},
+      {{"run", "ls", "-l"}, "-l"},
+      {{"run", "ls", "--socket", "/x"}, "write `--` before PROGRAM"},
+      {{"run", "ls", "--", "x"}, "write `--` before PROGRAM"},
+      {{"run", "--http", "unix:/x", "--", "ls"}, "admin.listen"},
       {{"calibrate"}, "found 0 arguments, expected PEER"},
       {{"calibrate", "a", "b"}, "found 2 arguments, expected PEER"},
       {{"calibrate", "a", "--write", ""}, "--write: found '', expected a file"},

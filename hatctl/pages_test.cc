@@ -71,6 +71,20 @@ TEST(Routes, ReportBothSidesOnceWhereTheyAreAlike) {
       "           that\n");
 }
 
+TEST(Routes, SayWhetherTheHintNumaIsHonoured) {
+  json routes = some_routes();
+  json& function = routes["services"][0]["functions"][0];
+  function["client"]["numa"] = {{"hint", "nic"}, {"node", 1}, {"not_honoured", ""}};
+  function["server"]["numa"] = {{"hint", "0"}, {"node", nullptr}, {"not_honoured", "no worker"}};
+  EXPECT_THAT(routes_text(routes, kPipe),
+              HasSubstr("           because of this\n"
+                        "           numa: nic, carried by workers on node 1\n"
+                        "  server   eager, event, timeout 250 ms, idempotent\n"
+                        "           of the server\n"
+                        "           numa: 0 is not honoured: no worker\n"
+                        "  carried"));
+}
+
 TEST(Routes, SayWhenTheFabricIsNotRdma) {
   json routes = some_routes();
   routes["fabric"] = "loop: memory shared with peers on this host (there is no RDMA device)";
@@ -139,6 +153,32 @@ TEST(Status, ReportsAllInOneView) {
             "\n"
             "HATRPCD ANSWERED ITSELF  CALLS\n"
             "overloaded                   5\n");
+}
+
+TEST(Status, ReportsTheCoresOfBoundWorkers) {
+  json status = some_status();
+  status["worker_placement"] = json::parse(R"([{"cores": "", "numa_node": null},
+                                               {"cores": "", "numa_node": 0}])");
+  EXPECT_EQ(status_text(status, 1000, kPipe), status_text(some_status(), 1000, kPipe));
+  status["worker_placement"] = json::parse(R"([{"cores": "2-3", "numa_node": 0},
+                                               {"cores": "8", "numa_node": null}])");
+  EXPECT_THAT(status_text(status, 1000, kPipe), HasSubstr("slow readers\n"
+                                                          "\n"
+                                                          "WORKER  CORES  NUMA NODE\n"
+                                                          "     0  2-3            0\n"
+                                                          "     1  8            any\n"
+                                                          "\n"
+                                                          "LINK TO"));
+}
+
+TEST(Status, ShowsTheRingOfAServer) {
+  json status = some_status();
+  status["serves"] = {
+      {{"service", "Kv"}, {"upstream", "tcp:h:1"}, {"ring", "/r"}, {"mode", "mirror"}},
+      {{"service", "Log"}, {"upstream", "unix:/l"}, {"ring", nullptr}, {"mode", "shared"}}};
+  EXPECT_THAT(status_text(status, 1000, kPipe), HasSubstr("\nSERVES  UPSTREAM           MODE\n"
+                                                          "Kv      tcp:h:1 or shm:/r  mirror\n"
+                                                          "Log     unix:/l            shared\n"));
 }
 
 TEST(Status, ReportsHowLinksAreSecured) {

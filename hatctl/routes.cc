@@ -17,8 +17,16 @@ std::string plan_text(const std::string& side, const json& plan, const Terminal&
     text += ", timeout " + timeout_ms.dump() + " ms";
   }
   if (plan.at("idempotent")) text += ", idempotent";
-  return text + "\n" + std::string(kIndent, ' ') +
-         wrapped(plan.at("reason").get<std::string>(), kIndent, terminal.columns) + "\n";
+  text += "\n" + std::string(kIndent, ' ') +
+          wrapped(plan.at("reason").get<std::string>(), kIndent, terminal.columns) + "\n";
+  const json numa = plan.value("numa", json(nullptr));  // absent: a hatrpcd of an older version
+  if (numa.is_null()) return text;
+  const std::string hint = "numa: " + numa.at("hint").get<std::string>();
+  const std::string shown =
+      numa.at("node").is_null()
+          ? hint + " is not honoured: " + numa.at("not_honoured").get<std::string>()
+          : hint + ", carried by workers on node " + numa.at("node").dump();
+  return text + std::string(kIndent, ' ') + wrapped(shown, kIndent, terminal.columns) + "\n";
 }
 
 // Returns as text how many calls of the function each protocol has carried, and why calls used TCP.

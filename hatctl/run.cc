@@ -10,6 +10,7 @@
 #include "hatctl/calibrate.h"
 #include "hatctl/doctor/doctor.h"
 #include "hatctl/http_client.h"
+#include "hatctl/launch.h"
 #include "hatctl/pages.h"
 
 namespace hat::hatctl {
@@ -226,6 +227,8 @@ int run_command(const Session& session) {
       return run_ping(session);
     case Command::kMetrics:
       return run_metrics(session);
+    case Command::kRun:
+      return launch(session.options);
   }
   return kUsage;
 }
@@ -239,7 +242,7 @@ int run(const Options& options) {
     return complain("cannot parse hatrpcd's answer (" + std::string(error.what()) +
                         "): hatctl and hatrpcd may have different versions; compare `hatctl "
                         "--version` with `hatrpcd --version`",
-                    kRefused);
+                    options.command == Command::kRun ? kLaunchFailed : kRefused);
   }
 }
 

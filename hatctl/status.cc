@@ -85,10 +85,29 @@ std::string places_text(const json& status, const Terminal& terminal) {
   if (!endpoints.empty()) text += "\n" + endpoints.text(terminal);
   Table serves({{"SERVES"}, {"UPSTREAM"}, {"MODE"}});
   for (const json& served : status.at("serves")) {
-    serves.add({served.at("service"), served.at("upstream"), served.at("mode")});
+    const json& ring = served.at("ring");
+    const std::string upstream = served.at("upstream");
+    serves.add({served.at("service"),
+                ring.is_null() ? upstream : upstream + " or shm:" + ring.get<std::string>(),
+                served.at("mode")});
   }
   if (!serves.empty()) text += "\n" + serves.text(terminal);
   return text;
+}
+
+// Returns the cores and the NUMA node of each worker; an empty text if no worker is bound.
+std::string workers_text(const json& status, const Terminal& terminal) {
+  const json placements = status.value("worker_placement", json::array());
+  Table table({{"WORKER", true}, {"CORES"}, {"NUMA NODE", true}});
+  bool bound = false;
+  for (size_t i = 0; i < placements.size(); ++i) {
+    const std::string cores = placements[i].at("cores");
+    const json& node = placements[i].at("numa_node");
+    bound |= !cores.empty();
+    table.add({std::to_string(i), cores.empty() ? "any" : cores,
+               node.is_null() ? "any" : std::to_string(node.get<int>())});
+  }
+  return bound ? "\n" + table.text(terminal) : "";
 }
 
 std::string local_replies_text(const json& local_replies, const Terminal& terminal) {
@@ -126,6 +145,7 @@ std::string status_text(const json& status, double unix_now, const Terminal& ter
   text += "connections  " + std::to_string(number("connections_open")) + " of clients, " +
           std::to_string(number("upstream_connections_open")) + " to servers, " +
           size_text(status.at("buffered_bytes")) + " held for slow readers\n";
+  text += workers_text(status, terminal);
   text += links_text(status.at("links"), terminal);
   text += lanes_text(status.at("links"), terminal);
   text += places_text(status, terminal);

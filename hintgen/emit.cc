@@ -6,10 +6,14 @@
 #include <algorithm>
 #include <array>
 #include <iterator>
+#include <map>
+#include <set>
 #include <unordered_map>
 #include <utility>
+#include <variant>
 #include <vector>
 
+#include "config/numa_hints.h"
 #include "hintgen/signatures.h"
 
 namespace hat::hintgen {
@@ -78,6 +82,33 @@ std::string aligned(const std::vector<Row>& rows) {
   return text;
 }
 
+// Returns a sentence for each hint of which hintgen cannot know whether a host honours it, and for
+// each hint that has no effect.
+std::vector<std::string> warnings_of(const ServiceSpec& service, std::optional<Side> side) {
+  std::map<std::string, std::vector<std::string>> wanting;  // the functions, by the value of `numa`
+  for (const FunctionSpec& function : service.functions) {
+    std::set<std::string> values;
+    for (const Side one : {Side::kClient, Side::kServer}) {
+      if (side && *side != one) continue;
+      const auto numa = effective(function.hints, service.hints, one).numa;
+      if (!numa || *numa == Numa(NumaWord::kAny)) continue;
+      const auto* number = std::get_if<uint32_t>(&*numa);
+      values.insert(number == nullptr ? "nic" : std::to_string(*number));
+    }
+    for (const std::string& value : values) wanting[value].push_back(function.name);
+  }
+  std::vector<std::string> warnings;
+  for (const auto& [value, functions] : wanting) {
+    const std::string node = value == "nic" ? "the NUMA node of the RDMA device" : "node " + value;
+    warnings.push_back(service.name + ": numa: " + value + " (" + names_text(functions) +
+                       ") is honoured only on hosts whose workers run on " + node +
+                       " (`worker_cores` in hatrpcd.yaml); `hatrpcd --check` and `hatctl routes` "
+                       "say whether a host honours it");
+  }
+  std::ranges::move(hints_without_effect(service), std::back_inserter(warnings));
+  return warnings;
+}
+
 }  // namespace
 
 Manifest make_manifest(const Idl& idl) {
@@ -106,7 +137,13 @@ std::string explain(const Manifest& manifest, const engine::HostFacts& host,
       }
     }
   }
-  return aligned(rows);
+  std::string text = aligned(rows);
+  for (const ServiceSpec& service : manifest.services) {
+    for (const std::string& warning : warnings_of(service, side)) {
+      text += "\nwarning: " + warning;
+    }
+  }
+  return text.ends_with('\n') ? text : text + "\n";
 }
 
 }  // namespace hat::hintgen

@@ -47,6 +47,8 @@ class BashCompletion(unittest.TestCase):
                 (("hatctl", "--socket", "/nowhere", "top", "--int"), ["--interval"]),
                 (("hatctl", "top", "--interval", ""), []),
                 (("hatctl", "doc"), ["doctor"]),
+                (("hatctl", "run", "--lib"), ["--library"]),
+                (("hatctl", "run", "--", "hatk"), ["hatkv", "hatkv-ycsb"]),
                 (("hatctl", "doctor", "--co"), ["--config"]),
                 (("hatctl", "certs", ""), ["make"]),
                 (("hatctl", "certs", "make", "tls", "--da"), ["--days"]),

@@ -4,10 +4,12 @@
 #pragma once
 
 #include <algorithm>
+#include <cerrno>
 #include <cstring>
 #include <deque>
 #include <functional>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -96,6 +98,11 @@ class FakeReactor final : public Reactor {
     wires.push_back(std::make_shared<FakeStream::Wire>());
     return std::make_unique<FakeStream>(wires.back(), events);
   }
+  std::unique_ptr<ByteStream> try_connect(const Address& to, StreamEvents& events,
+                                          int& error) override {
+    error = refusals.contains(to_string(to)) ? ECONNREFUSED : 0;
+    return error == 0 ? connect(to, events) : nullptr;
+  }
   std::unique_ptr<ByteStream> resume(std::vector<Descriptor> descriptors,
                                      StreamEvents& events) override {
     wires.push_back(std::make_shared<FakeStream::Wire>());
@@ -141,6 +148,7 @@ class FakeReactor final : public Reactor {
   LoopThread& loop_thread() { return loop_thread_; }
 
   std::vector<Address> connected_to;
+  std::set<std::string> refusals;  // addresses at which nobody listens: try_connect() fails
   std::vector<std::vector<Descriptor>> resumed;  // the descriptors of each call of resume()
   std::vector<std::shared_ptr<FakeStream::Wire>> wires;
 

@@ -15,7 +15,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 MAN = ROOT / "docs" / "man"
 KV_COMMANDS = ["serve", "get", "put", "del", "scan", "load", "stats", "backup"]
 COMMANDS = ["status", "routes", "top", "reload", "drain", "calibrate", "certs", "doctor", "ping",
-            "metrics"]
+            "metrics", "run"]
 
 
 def output(*words):

@@ -22,6 +22,7 @@
 #include "client/preload/epoll_watches.h"
 #include "client/preload/real.h"
 #include "client/preload/rules.h"
+#include "client/preload/socket_swap.h"
 #include "client/ring/handshake.h"
 
 namespace hatrpc::preload {
@@ -34,20 +35,6 @@ using Clock = std::chrono::steady_clock;
 // microseconds, and needs longer only if other processes use all cores.
 constexpr std::chrono::milliseconds kPatience{2000};
 
-// A descriptor that is closed at the end of its scope.
-struct Held {
-  int fd;
-  ~Held() {
-    if (fd >= 0) real::close(fd);
-  }
-};
-
-int option(int fd, int name) {
-  int value = -1;
-  socklen_t bytes = sizeof value;
-  return real::getsockopt(fd, SOL_SOCKET, name, &value, &bytes) == 0 ? value : -1;
-}
-
 // Returns true if the socket is neither connected nor connecting. The result is false if the
 // program calls connect(2) a second time to learn the result of its first call.
 bool is_new(int fd) {
@@ -58,9 +45,9 @@ bool is_new(int fd) {
 }
 
 const Rule* rule_for(int fd, const Address& address) {
-  for (const Rule& rule : rules()) {
+  for (const Rule& rule : connect_rules()) {
     if (rule.address != address) continue;
-    return option(fd, SO_TYPE) == SOCK_STREAM && is_new(fd) ? &rule : nullptr;
+    return socket_option(fd, SO_TYPE) == SOCK_STREAM && is_new(fd) ? &rule : nullptr;
   }
   return nullptr;
 }
@@ -99,41 +86,16 @@ bool shake_hands(int fd, ring::Memory& memory) {
   return error == 0;
 }
 
-// Copies to socket `to` the time-outs, SO_KEEPALIVE and the modes O_NONBLOCK and O_ASYNC that the
-// program has set on socket `from`.
-void carry_over(int from, int to) {
-  for (const int name : {SO_RCVTIMEO, SO_SNDTIMEO}) {
-    timeval time{};
-    socklen_t bytes = sizeof time;
-    if (real::getsockopt(from, SOL_SOCKET, name, &time, &bytes) == 0) {
-      real::setsockopt(to, SOL_SOCKET, name, &time, bytes);
-    }
-  }
-  const int keeps = option(from, SO_KEEPALIVE);
-  if (keeps > 0) real::setsockopt(to, SOL_SOCKET, SO_KEEPALIVE, &keeps, sizeof keeps);
-  const int flags = real::fcntl(from, F_GETFL, nullptr) & (O_NONBLOCK | O_ASYNC);
-  real::fcntl(to, F_SETFL, reinterpret_cast<void*>(intptr_t{flags}));
-}
-
-// Makes the program's descriptor number `fd` refer to `socket`, the unix socket of a ring, instead
-// of its TCP socket. Adds the unix socket to the epolls that watched the TCP socket.
-bool replace(int fd, int socket, const std::vector<EpollWatch>& watches) {
-  const int flags = real::fcntl(fd, F_GETFD, nullptr);
-  if (flags < 0) return false;
-  if (real::dup3(socket, fd, (flags & FD_CLOEXEC) != 0 ? O_CLOEXEC : 0) < 0) return false;
-  for (EpollWatch watch : watches) real::epoll_ctl(watch.epoll, EPOLL_CTL_ADD, fd, &watch.event);
-  epoll_watches::forget(fd);
-  return true;
-}
-
 bool connect_ring(int fd, const Address& address, const Rule& rule) {
   const Held socket{connect_unix(rule.path)};
   ring::Memory memory;
   if (socket.fd < 0 || !shake_hands(socket.fd, memory)) return false;
-  carry_over(fd, socket.fd);
+  carry_over_options(fd, socket.fd);
+  carry_over_modes(fd, socket.fd, O_NONBLOCK | O_ASYNC);
   Address peer = address;
-  peer.family = static_cast<sa_family_t>(option(fd, SO_DOMAIN));
-  const auto connection = Connection::make(socket.fd, std::move(memory), peer, 0, 1);
+  peer.family = static_cast<sa_family_t>(socket_option(fd, SO_DOMAIN));
+  const auto connection =
+      Connection::make(socket.fd, std::move(memory), ring::Side::kConnector, peer, 0, 1);
   if (connection == nullptr) return false;
   connection->options().take_from(fd);
   const auto watches = epoll_watches::of(fd);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// client/preload/connection.h: a connection that the program opened as a TCP socket, and whose
-// bytes travel over a pair of rings.
+// client/preload/connection.h: a connection that the program opened or accepted as a TCP socket,
+// and whose bytes travel over a pair of rings.
 //
 // The program's descriptor is now the unix socket of the rings, and the bytes on that socket are
 // doorbells. Therefore poll(2) and epoll work on the descriptor, the descriptor has its own flags
@@ -12,6 +12,12 @@
 // watched  An epoll has the descriptor. This side asks for a doorbell each time that the ring
 //          becomes empty.
 //
+// A connection that the program has accepted begins without rings: its client may not have sent the
+// greeting of the handshake (client/ring/handshake.h) yet. The greeting makes the socket readable,
+// and the next call on the connection continues the handshake. So a client that stays silent
+// occupies one connection of the program, as a silent client over TCP does, and delays no other
+// client. Until the handshake is complete, there is nothing to read, and a send waits.
+//
 // Errors   as of read(2), send(2) and similar calls: -1 and errno. In addition, kReplaced means
 //          that another thread has replaced or closed the descriptor: the caller must then call the
 //          C library's function.
@@ -20,8 +26,10 @@
 
 #include <sys/types.h>
 
+#include <cerrno>
 #include <memory>
 #include <mutex>
+#include <optional>
 
 #include "client/preload/address.h"
 #include "client/preload/doorbells.h"
@@ -29,6 +37,7 @@
 #include "client/preload/options.h"
 #include "client/preload/parts.h"
 #include "client/ring/channel.h"
+#include "client/ring/handshake.h"
 
 namespace hatrpc::preload {
 
@@ -37,13 +46,22 @@ class Connection {
   static constexpr ssize_t kReplaced = -2;
 
   // Creates a connection with a duplicate of `socket`, and takes ownership of `memory`.
+  // `side` is this process's side, and `server` is the TCP address of the accepting side.
   // `doorbells_asked` and `doorbells_due` are the initial Doorbells::Counts. Returns null if the
   // process has no more descriptors or memory.
-  static std::shared_ptr<Connection> make(int socket, ring::Memory memory, const Address& peer,
-                                          uint32_t doorbells_asked, uint32_t doorbells_due);
-  // Takes ownership of both descriptors, which must come from descriptors::hide().
-  Connection(int socket, int memory_fd, ring::Memory memory, const Address& peer);
+  static std::shared_ptr<Connection> make(int socket, ring::Memory memory, ring::Side side,
+                                          const Address& server, uint32_t doorbells_asked,
+                                          uint32_t doorbells_due);
+  // Creates a connection with a duplicate of `socket`, which the program has accepted at the
+  // address `server`, and begins the handshake. Returns null as make() does.
+  static std::shared_ptr<Connection> make_accepted(int socket, const Address& server);
+  // Takes ownership of `socket`, which must come from descriptors::hide().
+  Connection(int socket, ring::Side side, const Address& server);
   ~Connection();
+
+  // Waits up to `ms` milliseconds for the end of the handshake. Returns 0, EAGAIN if the greeting
+  // has not arrived completely, or the error that has ended the handshake.
+  int meet_within(int64_t ms);
 
   // Receives as recvmsg(2) does. `fd` is the program's descriptor; `flags` are MSG_ values.
   ssize_t receive(int fd, const Parts& into, int flags);
@@ -74,11 +92,14 @@ class Connection {
   size_t unread_bytes();
   std::atomic<int64_t>& usual_wait_ns() { return usual_wait_ns_[0]; }
 
-  const Address& peer() const { return peer_; }
-  Address local() const { return peer_.from(local_port_); }
+  Address peer() const { return is_acceptor() ? client() : server_; }
+  Address local() const { return is_acceptor() ? server_ : client(); }
+  const Address& server() const { return server_; }
+  bool is_acceptor() const { return side_ == ring::Side::kAcceptor; }
   Options& options() { return options_; }
   ino_t inode() const { return inode_; }
-  int memory_fd() const { return memory_fd_; }
+  // Returns -1 if the handshake is not complete.
+  int memory_fd() const { return met_.load(std::memory_order_acquire) == 0 ? memory_fd_ : -1; }
   const Doorbells::Counts& doorbells() const { return state_->doorbells; }
 
   // Records that from now on another process uses this connection, too.
@@ -94,6 +115,13 @@ class Connection {
   };
   using Lock = std::unique_lock<std::mutex>;
 
+  // Returns the address that the client shows. A ring has no ports, so the port is made up.
+  Address client() const { return server_.from(client_port_); }
+  int meet();
+  int wait_to_meet(int fd);
+  int meet_to_send(bool waits);
+  int open(ring::Memory memory, uint32_t doorbells_asked, uint32_t doorbells_due,
+           const Lock& reader);
   ssize_t take(const Parts& into, size_t skipped, int flags);
   ssize_t put(const Parts& from, size_t skipped);
   int wait_for_data(int fd);
@@ -108,11 +136,17 @@ class Connection {
   short poll_socket();
 
   ForkShared<State> state_;  // the first member, because its constructor is the only one that fails
-  ring::Channel channel_;
-  const int memory_fd_;
-  const Address peer_;
-  const in_port_t local_port_;
+  const int socket_;
+  const ring::Side side_;
+  const Address server_;
+  const in_port_t client_port_;
   const ino_t inode_;
+  // 0 if the handshake is complete; only then channel_ and memory_fd_ can be used. EAGAIN if it is
+  // not complete yet, or else the errno value of its failure.
+  std::atomic<int> met_ = EAGAIN;
+  std::optional<ring::Handshake> handshake_;
+  std::optional<ring::Channel> channel_;
+  int memory_fd_ = -1;
   Doorbells doorbells_{state_->doorbells};
   Options options_;
   std::mutex reader_;

@@ -16,6 +16,7 @@
 #include "client/preload/connection.h"
 #include "client/preload/descriptors.h"
 #include "client/preload/epoll_watches.h"
+#include "client/preload/listener.h"
 #include "client/preload/real.h"
 
 namespace hatrpc::preload {
@@ -28,10 +29,12 @@ using descriptors::Kind;
 int duplicated(int fd, int made) {
   if (made < 0 || made == fd || !descriptors::is_own_table()) return made;
   epoll_watches::forget(made);
-  auto connection = descriptors::ring(fd);
-  if (connection != nullptr || descriptors::kind(made) == Kind::kRing) {
-    descriptors::put(made, std::move(connection));
+  if (auto listener = descriptors::listener(fd)) {
+    descriptors::put_listener(made, std::move(listener));
+    return made;
   }
+  descriptors::drop(made);
+  if (auto connection = descriptors::ring(fd)) descriptors::put(made, std::move(connection));
   return made;
 }
 
@@ -65,13 +68,14 @@ using namespace hatrpc::preload;
 HAT_INTERCEPTED int close(int fd) {
   const Kind kind = descriptors::kind(fd);
   if (kind == Kind::kHidden) return 0;  // some programs close every descriptor that they find
-  if (kind == Kind::kRing) descriptors::drop(fd);
+  if (kind != Kind::kForeign) descriptors::drop(fd);
   epoll_watches::forget(fd);
   return real::close(fd);
 }
 
 // Handles syscall(SYS_close, fd) like close(fd), because the library libuv (of Node.js) closes
-// descriptors in this way. Passes all other system calls on.
+// descriptors in this way, and does the same with accept and accept4. Passes all other system calls
+// on.
 HAT_INTERCEPTED long syscall(long number, ...) noexcept {
   va_list rest;
   va_start(rest, number);
@@ -79,15 +83,17 @@ HAT_INTERCEPTED long syscall(long number, ...) noexcept {
   for (long& word : words) word = va_arg(rest, long);
   va_end(rest);
   if (number == SYS_close) return close(static_cast<int>(words[0]));
+  if (number == SYS_accept || number == SYS_accept4) {
+    return accept4(static_cast<int>(words[0]), reinterpret_cast<sockaddr*>(words[1]),
+                   reinterpret_cast<socklen_t*>(words[2]),
+                   number == SYS_accept4 ? static_cast<int>(words[3]) : 0);
+  }
   return real::syscall(number, words[0], words[1], words[2], words[3], words[4], words[5]);
 }
 
-// Creates a socket, and removes any old entry for its descriptor number from the table. An entry
-// exists if the program closed an earlier descriptor in a way that this library did not see.
 HAT_INTERCEPTED int socket(int domain, int type, int protocol) noexcept {
   const int fd = real::socket(domain, type, protocol);
-  descriptors::drop(fd);
-  epoll_watches::forget(fd);
+  descriptors::forget(fd);
   return fd;
 }
 
@@ -111,6 +117,7 @@ HAT_INTERCEPTED void closefrom(int first) noexcept {
 }
 
 HAT_INTERCEPTED int shutdown(int fd, int how) noexcept {
+  if (const auto listener = descriptors::listener(fd)) return listener->shutdown(how);
   const auto connection = descriptors::ring(fd);
   return connection == nullptr ? real::shutdown(fd, how) : connection->shutdown(fd, how);
 }
@@ -163,6 +170,12 @@ HAT_INTERCEPTED int ioctl(int fd, unsigned long request, ...) noexcept {
 }
 
 HAT_INTERCEPTED int epoll_ctl(int epoll, int operation, int fd, epoll_event* event) noexcept {
+  if (descriptors::is_listener(fd) && event != nullptr) {
+    // The kernel rejects EPOLLEXCLUSIVE for an epoll descriptor, which the listening socket is now.
+    // Without this flag, more processes wake than necessary.
+    epoll_event all{.events = event->events & ~uint32_t{EPOLLEXCLUSIVE}, .data = event->data};
+    return real::epoll_ctl(epoll, operation, fd, &all);
+  }
   const auto connection = descriptors::ring(fd);
   if (connection == nullptr) {
     const int result = real::epoll_ctl(epoll, operation, fd, event);

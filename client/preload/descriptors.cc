@@ -6,9 +6,11 @@
 #include <unistd.h>
 
 #include <mutex>
+#include <utility>
 
 #include "client/preload/connection.h"
 #include "client/preload/epoll_watches.h"
+#include "client/preload/listener.h"
 #include "client/preload/real.h"
 
 namespace hatrpc::preload::descriptors {
@@ -18,7 +20,11 @@ constexpr int kHiddenFrom = 512;  // programs rarely use numbers from 512 on
 
 // The table is allocated in pages, because most processes need only the first page.
 constexpr int kPage = 256;
-using Page = std::shared_ptr<Connection>[kPage];
+struct Slot {
+  std::shared_ptr<Connection> connection;  // of kind kRing
+  std::shared_ptr<Listener> listener;      // of kind kListener
+};
+using Page = Slot[kPage];
 constinit std::atomic<Page*> pages[kMax / kPage]{};
 
 // Descriptor number n uses lock n modulo kLocks, so threads with different connections rarely wait
@@ -27,17 +33,18 @@ constexpr int kLocks = 64;
 constinit std::mutex locks[kLocks];
 std::mutex& lock_of(int fd) { return locks[fd % kLocks]; }
 
-constinit std::atomic<int> end{0};  // one more than the highest descriptor that was ever a ring
+// One more than the highest descriptor that was ever a ring or a listening socket.
+constinit std::atomic<int> end{0};
 constinit std::atomic<pid_t> owner{0};
 
-std::shared_ptr<Connection>& slot(int fd) {
+Slot& slot(int fd) {
   Page* page = pages[fd / kPage].load(std::memory_order_acquire);
   if (page == nullptr) {
     Page* fresh = reinterpret_cast<Page*>(new Page{});
     if (pages[fd / kPage].compare_exchange_strong(page, fresh, std::memory_order_acq_rel)) {
       page = fresh;
     } else {
-      delete[] reinterpret_cast<std::shared_ptr<Connection>*>(fresh);
+      delete[] reinterpret_cast<Slot*>(fresh);
     }
   }
   return (*page)[fd % kPage];
@@ -45,7 +52,7 @@ std::shared_ptr<Connection>& slot(int fd) {
 
 void visit_all(const std::function<void(int, Connection&)>& visit) {
   for (int fd = 0; fd < end.load(); ++fd) {
-    if (is_ring(fd)) visit(fd, *slot(fd));
+    if (is_ring(fd)) visit(fd, *slot(fd).connection);
   }
 }
 
@@ -53,6 +60,9 @@ void before_fork() {
   epoll_watches::before_fork();
   for (std::mutex& lock : locks) lock.lock();
   visit_all([](int, Connection& connection) { connection.share(); });
+  for (int fd = 0; fd < end.load(); ++fd) {
+    if (is_listener(fd)) slot(fd).listener->share();
+  }
 }
 
 void after_fork() {
@@ -77,23 +87,60 @@ bool is_own_table() { return owner.load() == getpid(); }
 
 std::shared_ptr<Connection> find_ring(int fd) {
   const std::lock_guard lock(lock_of(fd));
-  return is_ring(fd) ? slot(fd) : nullptr;
+  return is_ring(fd) ? slot(fd).connection : nullptr;
 }
 
-void put(int fd, std::shared_ptr<Connection> connection) {
+std::shared_ptr<Listener> find_listener(int fd) {
+  const std::lock_guard lock(lock_of(fd));
+  return is_listener(fd) ? slot(fd).listener : nullptr;
+}
+
+namespace {
+
+void put_slot(int fd, Kind kind, Slot fresh) {
   if (fd < 0 || fd >= kMax) return;
   int seen = end.load();
   while (seen <= fd && !end.compare_exchange_weak(seen, fd + 1)) {
   }
   const std::lock_guard lock(lock_of(fd));
-  kinds[fd] = connection != nullptr ? Kind::kRing : Kind::kForeign;
-  slot(fd).swap(connection);
-}  // unlocks before it destroys the old connection, whose destructor closes descriptors
+  kinds[fd] = kind;
+  std::swap(slot(fd), fresh);
+}  // unlocks before the caller destroys the old objects, whose destructors close descriptors
+
+}  // namespace
+
+void put(int fd, std::shared_ptr<Connection> connection) {
+  const Kind kind = connection != nullptr ? Kind::kRing : Kind::kForeign;
+  put_slot(fd, kind, {.connection = std::move(connection), .listener = nullptr});
+}
+
+void put_listener(int fd, std::shared_ptr<Listener> listener) {
+  put_slot(fd, Kind::kListener, {.connection = nullptr, .listener = std::move(listener)});
+}
+
+void forget(int fd) {
+  drop(fd);
+  epoll_watches::forget(fd);
+}
 
 void for_each_ring(void (*visit)(void* context, int fd, Connection&), void* context) {
   for (int fd = 0; fd < end.load(); ++fd) {
     if (const auto connection = ring(fd)) visit(context, fd, *connection);
   }
+}
+
+void for_each_listener(void (*visit)(int fd, Listener&)) {
+  for (int fd = 0; fd < end.load(); ++fd) {
+    if (const auto found = listener(fd)) visit(fd, *found);
+  }
+}
+
+bool listens_at(std::string_view path) {
+  for (int fd = 0; fd < end.load(); ++fd) {
+    const auto found = listener(fd);
+    if (found != nullptr && found->path() == path) return true;
+  }
+  return false;
 }
 
 int hide(int fd) {

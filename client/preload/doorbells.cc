@@ -20,6 +20,16 @@ void Doorbells::ask(ring::Channel& channel, uint32_t what) {
   counts_.asked = asked | what;
 }
 
+bool Doorbells::withdraw_space(ring::Channel& channel) {
+  if ((counts_.asked & ring::kForSpace) == 0) return false;
+  const std::lock_guard lock(mutex_);
+  if ((counts_.asked & ring::kForSpace) == 0) return false;
+  counts_.asked &= ~uint32_t{ring::kForSpace};
+  if (channel.stay_awake(ring::kForSpace) != 0) return false;
+  ++counts_.due;
+  return true;
+}
+
 void Doorbells::take_all(ring::Channel& channel, bool seen) {
   const std::lock_guard lock(mutex_);
   if (counts_.due != 0) {

@@ -43,6 +43,10 @@ class Doorbells {
   // Asks the other side to ring for `what` (kForData or kForSpace), in addition to earlier
   // requests. The caller must check the ring afterwards.
   void ask(ring::Channel& channel, uint32_t what);
+  // Withdraws the request for a doorbell when space is free, because the program no longer waits
+  // for space. Otherwise the doorbell would report data that the ring does not have. Returns true
+  // if the other side has rung already: the doorbell must still be read.
+  bool withdraw_space(ring::Channel& channel);
   // Reads all due doorbells. Call this if the ring was empty after ask(). `seen` must be true if
   // the socket contained a doorbell before ask(). If `seen` is true but no doorbell is due, this
   // side did not ask for that doorbell; then the function reads one doorbell.

@@ -4,6 +4,7 @@
 #include <sys/socket.h>
 
 #include <atomic>
+#include <cerrno>
 #include <mutex>
 #include <unordered_map>
 
@@ -39,7 +40,7 @@ bool is_tcp(int fd) {
 }  // namespace
 
 void note(int fd, int epoll, int operation, const epoll_event* event) {
-  if (rules().empty() || !is_tcp(fd)) return;
+  if ((connect_rules().empty() && listen_rules().empty()) || !is_tcp(fd)) return;
   const std::lock_guard lock(mutex);
   auto& list = watches()[fd];
   std::erase_if(list, [&](const EpollWatch& each) { return each.epoll == epoll; });
@@ -58,15 +59,27 @@ void forget(int fd) {
 void before_fork() { mutex.lock(); }
 void after_fork() { mutex.unlock(); }
 
+namespace {
+
+bool still_watches(int fd, EpollWatch& watch) {
+  if ((watch.event.events & EPOLLEXCLUSIVE) == 0) {
+    return real::epoll_ctl(watch.epoll, EPOLL_CTL_MOD, fd, &watch.event) == 0;
+  }
+  // The kernel does not modify an exclusive entry. An attempt to add it again shows that it exists.
+  if (real::epoll_ctl(watch.epoll, EPOLL_CTL_ADD, fd, &watch.event) != 0) return errno == EEXIST;
+  real::epoll_ctl(watch.epoll, EPOLL_CTL_DEL, fd, nullptr);
+  return false;
+}
+
+}  // namespace
+
 std::vector<EpollWatch> of(int fd) {
   std::vector<EpollWatch> list;
   {
     const std::lock_guard lock(mutex);
     if (const auto found = watches().find(fd); found != watches().end()) list = found->second;
   }
-  std::erase_if(list, [&](EpollWatch& each) {
-    return real::epoll_ctl(each.epoll, EPOLL_CTL_MOD, fd, &each.event) != 0;
-  });
+  std::erase_if(list, [&](EpollWatch& each) { return !still_watches(fd, each); });
   return list;
 }
 

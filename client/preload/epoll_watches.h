@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// client/preload/epoll_watches.h: records which epolls watch a TCP socket, as long as connect(2)
-// can still replace the TCP socket by a ring.
+// client/preload/epoll_watches.h: records which epolls watch a TCP socket, as long as connect(2) or
+// listen(2) can still replace the TCP socket.
 //
 // A program can add a TCP socket to an epoll before it connects the socket. When the ring's unix
 // socket then takes the descriptor number, the epoll's entry still belongs to the TCP socket.
-// Therefore this library must add the entry again for the unix socket.
+// Therefore this library must add the entry again for the unix socket. The same applies to a socket
+// before listen(2).
 #pragma once
 
 #include <sys/epoll.h>

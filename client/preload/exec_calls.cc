@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // client/preload/exec_calls.cc: the exec and posix_spawn functions, which pass open connections to
-// the new program in the environment variable HATRPC_RINGS_OPEN (inheritance.h).
+// the new program in the environment variable HATRPC_RINGS_OPEN (inheritance.h), and listening
+// sockets as TCP sockets.
 //
 // Each function calls a function of the C library that has an environment as its parameter. A
 // function without this parameter, such as execv(), cannot be used: the C library's execv() calls
@@ -9,10 +10,13 @@
 #include <spawn.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdarg>
 #include <cstring>
 
+#include "client/preload/descriptors.h"
 #include "client/preload/inheritance.h"
+#include "client/preload/listener.h"
 #include "client/preload/real.h"
 
 namespace hatrpc::preload {
@@ -37,6 +41,22 @@ int with_rings(Strings environment, Run run) {
   return run(all);
 }
 
+// While it exists, the listening sockets that the new program inherits are their TCP sockets. The
+// destructor runs only if the exec has failed.
+class TcpListeners {
+ public:
+  TcpListeners() {
+    descriptors::for_each_listener([](int fd, Listener& listener) { listener.show_tcp(fd); });
+  }
+  ~TcpListeners() {
+    const int error = errno;
+    descriptors::for_each_listener([](int fd, Listener& listener) { listener.show_both(fd); });
+    errno = error;
+  }
+  TcpListeners(const TcpListeners&) = delete;
+  TcpListeners& operator=(const TcpListeners&) = delete;
+};
+
 // Returns the number of arguments of an execl(), without the null pointer at the end.
 size_t count_words(va_list& rest) {
   va_list counted;
@@ -60,14 +80,17 @@ void take_words(char** all, size_t count, const char* first, va_list& rest) {
 using namespace hatrpc::preload;
 
 HAT_INTERCEPTED int execve(const char* path, Strings words, Strings environment) noexcept {
+  const TcpListeners listeners;
   return with_rings(environment, [&](Strings all) { return real::execve(path, words, all); });
 }
 
 HAT_INTERCEPTED int execvpe(const char* file, Strings words, Strings environment) noexcept {
+  const TcpListeners listeners;
   return with_rings(environment, [&](Strings all) { return real::execvpe(file, words, all); });
 }
 
 HAT_INTERCEPTED int fexecve(int fd, Strings words, Strings environment) noexcept {
+  const TcpListeners listeners;
   return with_rings(environment, [&](Strings all) { return real::fexecve(fd, words, all); });
 }
 

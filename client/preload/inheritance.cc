@@ -53,19 +53,22 @@ struct Word {
   int memory;
   uint32_t asked;
   uint32_t due;
-  Address peer;
+  ring::Side side;
+  Address server;
 };
 
 std::optional<Word> parse(const std::string& text) {
   Word word{};
-  char peer[Address::kTextMax] = "";
-  if (std::sscanf(text.c_str(), "%lu/%d/%u/%u/%53s", &word.inode, &word.memory, &word.asked,
-                  &word.due, peer) != 5) {
+  unsigned side = 0;
+  char server[Address::kTextMax] = "";
+  if (std::sscanf(text.c_str(), "%lu/%d/%u/%u/%u/%53s", &word.inode, &word.memory, &word.asked,
+                  &word.due, &side, server) != 6) {
     return std::nullopt;
   }
-  const auto address = Address::parse(peer);
-  if (!address) return std::nullopt;
-  word.peer = *address;
+  const auto address = Address::parse(server);
+  if (!address || side > static_cast<unsigned>(ring::Side::kAcceptor)) return std::nullopt;
+  word.side = static_cast<ring::Side>(side);
+  word.server = *address;
   return word;
 }
 static_assert(Address::kTextMax == 54);
@@ -84,8 +87,9 @@ void take_over(const Word& word) {
       continue;
     }
     if (connection == nullptr) {
-      // NOLINTNEXTLINE(bugprone-use-after-move): at most once, since a failure ends the loop
-      connection = Connection::make(fd, std::move(memory), word.peer, word.asked, word.due);
+      connection =
+          // NOLINTNEXTLINE(bugprone-use-after-move): at most once, since a failure ends the loop
+          Connection::make(fd, std::move(memory), word.side, word.server, word.asked, word.due);
       if (connection == nullptr) break;
     }
     connection->share();  // the process that passed the connection on can still use it
@@ -107,16 +111,18 @@ Inheritance::Inheritance() {
 
 void Inheritance::add(int fd, Connection& connection) {
   const ino_t inode = connection.inode();
-  if (count_ == kMost || inode == last_ || !survives_exec(fd, inode)) return;
+  if (count_ == kMost || inode == last_ || connection.memory_fd() < 0) return;
+  if (!survives_exec(fd, inode)) return;
   const int memory =
       real::fcntl(connection.memory_fd(), F_DUPFD, reinterpret_cast<void*>(intptr_t{3}));
   if (memory < 0) return;
-  char peer[Address::kTextMax];
-  connection.peer().print(peer);
+  char server[Address::kTextMax];
+  connection.server().print(server);
   end_ +=
-      std::snprintf(end_, static_cast<size_t>(text_ + sizeof text_ - end_), "%s%lu/%d/%u/%u/%s",
+      std::snprintf(end_, static_cast<size_t>(text_ + sizeof text_ - end_), "%s%lu/%d/%u/%u/%u/%s",
                     count_ == 0 ? "" : ",", static_cast<unsigned long>(inode), memory,
-                    connection.doorbells().asked.load(), connection.doorbells().due.load(), peer);
+                    connection.doorbells().asked.load(), connection.doorbells().due.load(),
+                    connection.is_acceptor() ? 1U : 0U, server);
   connection.share();  // vfork() does not run the fork handler that calls this
   memories_[count_++] = memory;
   last_ = inode;

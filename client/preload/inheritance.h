@@ -6,13 +6,17 @@
 // not. So the process also passes a descriptor of the memory, and lists the connections, separated
 // by commas, in the environment variable HATRPC_RINGS_OPEN:
 //
-//   INODE/MEMORY/ASKED/DUE/PEER,…
+//   INODE/MEMORY/ASKED/DUE/SIDE/SERVER,…
 //
 //   INODE        the inode of the socket, which identifies the socket even if its descriptor number
 //                changes
 //   MEMORY       the descriptor of the ring's memory
 //   ASKED, DUE   the values of Doorbells::Counts
-//   PEER         the address to which the program connected
+//   SIDE         0 if the program connected, 1 if it accepted the connection (ring::Side)
+//   SERVER       the address to which the program connected, or at which it accepted
+//
+// A connection whose handshake is not complete is not passed on. A listening socket is passed on as
+// the TCP socket that it was before listen(2): the new program accepts connections over TCP there.
 //
 // Thread   the thread that calls exec(2). This code must not allocate memory, because it also runs
 //          in the child of a fork or a vfork.

@@ -80,6 +80,8 @@ inline constinit Real<int(int, mmsghdr*, unsigned, int)> sendmmsg{"sendmmsg"};
 inline constinit Real<ssize_t(int, int, off_t*, size_t)> sendfile{"sendfile"};
 inline constinit Real<int(int, int, int)> socket{"socket"};
 inline constinit Real<long(long, long, long, long, long, long, long)> syscall{"syscall"};
+inline constinit Real<int(int, int)> listen{"listen"};
+inline constinit Real<int(int, sockaddr*, socklen_t*, int)> accept4{"accept4"};
 inline constinit Real<int(int)> close{"close"};
 inline constinit Real<int(unsigned, unsigned, int)> close_range{"close_range"};
 inline constinit Real<int(int, int)> shutdown{"shutdown"};

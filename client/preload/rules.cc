@@ -8,7 +8,17 @@
 
 namespace hatrpc::preload {
 
-std::vector<Rule> parse_rules(std::string_view text, std::string& diagnostic) {
+bool Rule::covers(const Address& bound) const {
+  if (bound == address) return true;
+  if (bound.port != address.port) return false;
+  // A socket at the IPv6 wildcard address usually accepts IPv4 connections, too.
+  if (IN6_IS_ADDR_UNSPECIFIED(&bound.ip)) return true;
+  const bool is_four = IN6_IS_ADDR_V4MAPPED(&bound.ip) && IN6_IS_ADDR_V4MAPPED(&address.ip);
+  return is_four && bound.ip.s6_addr32[3] == INADDR_ANY;
+}
+
+std::vector<Rule> parse_rules(std::string_view name, std::string_view text,
+                              std::string& diagnostic) {
   constexpr size_t kPathMax = sizeof(sockaddr_un::sun_path) - 1;
   std::vector<Rule> rules;
   while (!text.empty()) {
@@ -22,23 +32,35 @@ std::vector<Rule> parse_rules(std::string_view text, std::string& diagnostic) {
     if (address && path.starts_with('/') && path.size() <= kPathMax) {
       rules.push_back({*address, std::string(path)});
     } else {
-      diagnostic = "HATRPC_RINGS: '" + std::string(word) +
+      diagnostic = std::string(name) + ": '" + std::string(word) +
                    "' is not ADDRESS:PORT=/PATH; an address is 127.0.0.1 or [::1]";
     }
   }
   return rules;
 }
 
-const std::vector<Rule>& rules() {
-  // The vector is never destroyed, because threads can call connect(2) while the process exits.
-  static const std::vector<Rule>& all = *[] {
-    std::string diagnostic;
-    const char* text = std::getenv("HATRPC_RINGS");
-    auto* read = new std::vector<Rule>(parse_rules(text == nullptr ? "" : text, diagnostic));
-    if (!diagnostic.empty()) std::fprintf(stderr, "libhatrpc-preload: %s\n", diagnostic.c_str());
-    return read;
-  }();
-  return all;
+namespace {
+
+// Returns a vector that is never destroyed, because threads can call connect(2) and listen(2) while
+// the process exits.
+const std::vector<Rule>& rules_of(const char* name) {
+  std::string diagnostic;
+  const char* text = std::getenv(name);
+  auto* rules = new std::vector<Rule>(parse_rules(name, text == nullptr ? "" : text, diagnostic));
+  if (!diagnostic.empty()) std::fprintf(stderr, "libhatrpc-preload: %s\n", diagnostic.c_str());
+  return *rules;
+}
+
+}  // namespace
+
+const std::vector<Rule>& connect_rules() {
+  static const std::vector<Rule>& rules = rules_of("HATRPC_RINGS");
+  return rules;
+}
+
+const std::vector<Rule>& listen_rules() {
+  static const std::vector<Rule>& rules = rules_of(kListenVariable);
+  return rules;
 }
 
 }  // namespace hatrpc::preload

@@ -16,7 +16,7 @@ std::string printed(const Address& address) {
 TEST(Rules, ListsAddressesAndPaths) {
   std::string diagnostic;
   const auto rules =
-      parse_rules("127.0.0.1:9090=/run/a.ring,,[::1]:9091=/run/b=c.ring,", diagnostic);
+      parse_rules("X", "127.0.0.1:9090=/run/a.ring,,[::1]:9091=/run/b=c.ring,", diagnostic);
   EXPECT_EQ(diagnostic, "");
   ASSERT_EQ(rules.size(), 2u);
   EXPECT_EQ(printed(rules[0].address) + rules[0].path, "127.0.0.1:9090/run/a.ring");
@@ -32,8 +32,8 @@ TEST(Rules, ReportsMistakesAndKeepsTheRest) {
         std::string("127.0.0.1:80=relative"), "127.0.0.1:80=" + kLong,
         "[" + std::string(60, ':') + "]:80=/a"}) {
     std::string diagnostic;
-    const auto rules = parse_rules(wrong + ",127.0.0.1:9090=/run/a.ring", diagnostic);
-    EXPECT_NE(diagnostic.find("'" + wrong + "'"), diagnostic.npos) << diagnostic;
+    const auto rules = parse_rules("HATRPC_X", wrong + ",127.0.0.1:9090=/run/a.ring", diagnostic);
+    EXPECT_NE(diagnostic.find("HATRPC_X: '" + wrong + "'"), diagnostic.npos) << diagnostic;
     EXPECT_EQ(rules.size(), 1u) << wrong;
   }
 }
@@ -48,6 +48,27 @@ TEST(Rules, OneAddressHoweverItIsSpelt) {
   EXPECT_EQ(printed(*mapped), "[::ffff:127.0.0.1]:9090");
   EXPECT_EQ(*Address::parse(printed(*mapped)), *four);
   EXPECT_FALSE(Address::of(reinterpret_cast<const sockaddr*>(&six), sizeof six - 1));
+}
+
+TEST(Rules, AListeningSocketIsCoveredAtItsAddressOrAtAWildcard) {
+  const Rule four{*Address::parse("127.0.0.1:9090"), "/a"};
+  const Rule six{*Address::parse("[::1]:9090"), "/a"};
+  const Rule any{*Address::parse("0.0.0.0:9090"), "/a"};
+  struct {
+    const char* bound;
+    bool by_four, by_six, by_any;
+  } const kRows[] = {
+      {"127.0.0.1:9090", true, false, false},  {"127.0.0.1:9091", false, false, false},
+      {"127.0.0.2:9090", false, false, false}, {"0.0.0.0:9090", true, false, true},
+      {"0.0.0.0:9091", false, false, false},   {"[::]:9090", true, true, true},
+      {"[::1]:9090", false, true, false},      {"[::ffff:127.0.0.1]:9090", true, false, false},
+  };
+  for (const auto& row : kRows) {
+    const Address bound = *Address::parse(row.bound);
+    EXPECT_EQ(four.covers(bound), row.by_four) << row.bound;
+    EXPECT_EQ(six.covers(bound), row.by_six) << row.bound;
+    EXPECT_EQ(any.covers(bound), row.by_any) << row.bound;
+  }
 }
 
 TEST(Rules, AnAddressIsGivenAsItWasSpelt) {

@@ -7,10 +7,12 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstring>
 #include <memory>
 
 #include "client/preload/connection.h"
 #include "client/preload/descriptors.h"
+#include "client/preload/listener.h"
 #include "client/preload/real.h"
 
 namespace hatrpc::preload {
@@ -47,6 +49,44 @@ ssize_t send_file(int fd, int file, off_t& at, size_t bytes) {
   }
   return static_cast<ssize_t>(done);
 }
+
+// A copy of a message that carries descriptors (SCM_RIGHTS), in which each listening socket that
+// also accepts rings is replaced by its TCP socket. The receiver then accepts connections over TCP.
+class ListenersInMessage {
+ public:
+  explicit ListenersInMessage(const msghdr& original) : message_(original) {
+    const auto* from = static_cast<const char*>(original.msg_control);
+    if (from == nullptr || original.msg_controllen > kControlMax) return;
+    std::memcpy(control_, from, original.msg_controllen);
+    message_.msg_control = control_;
+    for (cmsghdr* each = CMSG_FIRSTHDR(&message_); each != nullptr;
+         each = CMSG_NXTHDR(&message_, each)) {
+      if (each->cmsg_level != SOL_SOCKET || each->cmsg_type != SCM_RIGHTS) continue;
+      for (size_t at = CMSG_LEN(0); at + sizeof(int) <= each->cmsg_len; at += sizeof(int)) {
+        replace(reinterpret_cast<char*>(each) + at);
+      }
+    }
+  }
+  const msghdr& message() const { return message_; }
+
+ private:
+  // The kernel accepts up to 253 descriptors in a message. A larger message is sent unchanged.
+  static constexpr size_t kControlMax = 2048;
+
+  void replace(char* word) {
+    int fd = -1;
+    std::memcpy(&fd, word, sizeof fd);
+    const auto listener = descriptors::listener(fd);
+    if (listener == nullptr) return;
+    fd = listener->lend_tcp();
+    std::memcpy(word, &fd, sizeof fd);
+    used_ = listener;
+  }
+
+  msghdr message_;
+  alignas(cmsghdr) char control_[kControlMax];
+  std::shared_ptr<Listener> used_;  // keeps the TCP socket open until the message is sent
+};
 
 }  // namespace
 }  // namespace hatrpc::preload
@@ -90,6 +130,10 @@ HAT_INTERCEPTED ssize_t sendmsg(int fd, const msghdr* message, int flags) {
   if (descriptors::is_ring(fd)) {
     const ssize_t count = send_parts(fd, message->msg_iov, message->msg_iovlen, flags);
     if (count != Connection::kReplaced) return count;
+  }
+  if (message != nullptr && message->msg_controllen != 0) {
+    ListenersInMessage replaced(*message);
+    return real::sendmsg(fd, &replaced.message(), flags);
   }
   return real::sendmsg(fd, message, flags);
 }

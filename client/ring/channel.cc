@@ -60,11 +60,12 @@ std::span<std::byte> Channel::writable(size_t wanted) {
   uint64_t used = written_ - their_consumed_;
   if (memory_->ring_bytes() - used < wanted) {
     const uint64_t consumed = theirs().consumed.load(std::memory_order_acquire);
-    used = written_ - consumed;
-    if (used > memory_->ring_bytes()) {
+    // The other side can consume at most what it had not consumed before.
+    if (consumed - their_consumed_ > used) {
       broken_ = true;
       return {};
     }
+    used = written_ - consumed;
     their_consumed_ = consumed;
   }
   return {memory_->ring(side_) + offset(written_), memory_->ring_bytes() - used};
@@ -140,8 +141,8 @@ void Channel::resync_writes() {
   their_consumed_ = written_ - memory_->ring_bytes();  // makes writable() load the counter
 }
 
-void Channel::stay_awake(uint32_t what) {
-  mine().waits.fetch_and(~what, std::memory_order_relaxed);
+uint32_t Channel::stay_awake(uint32_t what) {
+  return mine().waits.fetch_and(~what, std::memory_order_relaxed) & what;
 }
 
 size_t Channel::hear(size_t doorbells_max) {

@@ -93,7 +93,9 @@ class Channel {
   // Requests a doorbell for `what` (kForData, kForSpace), and returns true: the caller may sleep.
   // If the ring already has data (or space), withdraws the request and returns false.
   bool may_sleep(uint32_t what);
-  void stay_awake(uint32_t what);  // withdraws the request of may_sleep()
+  // Withdraws the request of may_sleep() or arm(). Returns the bits of `what` for which the other
+  // side has not rung.
+  uint32_t stay_awake(uint32_t what);
   // Returns true if both sides know the futex of version 2, so that sleep_briefly() can be used.
   bool has_futex() const { return memory_->control().version >= 2; }
   // Sleeps on the futex for at most `time`, unless the ring has data (or space) already. `what` is

@@ -262,6 +262,18 @@ TEST(Channel, IsNotMisledByAWriterThatTakesBytesBack) {
   EXPECT_TRUE(pair.acceptor->broken());
 }
 
+TEST(Channel, IsNotMisledByAReaderThatTakesBytesBackOrTooMany) {
+  for (const uint64_t consumed : {uint64_t{3}, uint64_t{6}, ~uint64_t{0}}) {
+    Pair pair;
+    put(*pair.connector, "01234");
+    pair.control->sides[1].consumed = 4;
+    EXPECT_EQ(pair.connector->writable(kRingBytesMin).size(), kRingBytesMin - 1);
+    pair.control->sides[1].consumed = consumed;
+    EXPECT_TRUE(pair.connector->writable(kRingBytesMin).empty()) << consumed;
+    EXPECT_TRUE(pair.connector->broken()) << consumed;
+  }
+}
+
 TEST(Channel, IsNeverBlockedByDoorbells) {
   Pair pair;
   // The acceptor does not read the doorbells, so the socket becomes full. publish() must not block.

@@ -95,7 +95,7 @@ int Handshake::accept() {
   }
   const uint64_t wished = theirs_.ring_bytes == 0 ? ring_bytes_ : theirs_.ring_bytes;
   const uint64_t bounded = std::clamp(wished, kRingBytesMin, ring_bytes_max_);
-  if (Memory::create(std::bit_floor(bounded), memory_) != 0) {
+  if (Memory::create(std::bit_floor(bounded), memory_, place_) != 0) {
     greet(Refusal::kMemory);
     return ENOMEM;
   }

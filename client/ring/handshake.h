@@ -14,6 +14,9 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
+#include <span>
+#include <utility>
 
 #include "client/ring/memory.h"
 
@@ -31,10 +34,13 @@ class Handshake {
   Handshake(const Handshake&) = delete;
   Handshake& operator=(const Handshake&) = delete;
 
-  // Makes the handshake leave the last byte of the acceptor's greeting in the socket; this byte
-  // carries no information, and then acts as a doorbell. Only a connector can call this, before its
-  // first step().
+  // Makes the handshake leave the last byte of the other side's greeting in the socket; this byte
+  // carries no information, and then acts as a doorbell. Call this before the first step().
   void leave_a_doorbell() { greeting_bytes_ = sizeof theirs_ - 1; }
+
+  // Makes an acceptor call `place` with the mapped memory that it creates, before either side uses
+  // the memory. Only an acceptor can call this, before its first step().
+  void place_memory(std::function<void(std::span<std::byte>)> place) { place_ = std::move(place); }
 
   // Continues the handshake without blocking, even on a blocking socket. Returns 0 if the handshake
   // is complete and take_memory() can be called, or an errno value.
@@ -54,8 +60,9 @@ class Handshake {
   bool greeted_ = false;
   size_t received_ = 0;
   Greeting theirs_{};
-  size_t greeting_bytes_ = sizeof theirs_;  // the number of bytes to receive
-  int descriptor_ = -1;                     // the descriptor that came with the greeting
+  size_t greeting_bytes_ = sizeof theirs_;           // the number of bytes to receive
+  std::function<void(std::span<std::byte>)> place_;  // empty: the kernel places the memory
+  int descriptor_ = -1;                              // the descriptor that came with the greeting
   Memory memory_;
 };
 

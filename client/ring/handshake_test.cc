@@ -13,6 +13,7 @@
 #include <filesystem>
 #include <functional>
 #include <iterator>
+#include <span>
 
 namespace hatrpc::ring {
 namespace {
@@ -57,6 +58,24 @@ int memory_file(size_t bytes, int seals) {
   return fd;
 }
 
+TEST(Handshake, AnAcceptorCanPlaceTheMemoryBeforeItIsUsed) {
+  Sockets sockets;
+  Handshake connector(Side::kConnector, sockets.fd[0], 128 * 1024);
+  Handshake acceptor(Side::kAcceptor, sockets.fd[1]);
+  size_t bytes = 0;
+  bool unused = false;
+  acceptor.place_memory([&](std::span<std::byte> mapped) {
+    bytes = mapped.size();
+    unsigned char resident = 0xff;
+    EXPECT_EQ(mincore(mapped.data(), 1, &resident), 0);
+    unused = (resident & 1) == 0;
+  });
+  EXPECT_EQ(connector.step(), EAGAIN);
+  ASSERT_EQ(acceptor.step(), 0);
+  EXPECT_EQ(bytes, kControlBytes + 4 * 128 * 1024);
+  EXPECT_TRUE(unused) << "the kernel chooses a page's node when the page is used first";
+}
+
 TEST(Handshake, GivesBothSidesTheSameMemory) {
   Sockets sockets;
   Handshake connector(Side::kConnector, sockets.fd[0], 128 * 1024);
@@ -73,6 +92,22 @@ TEST(Handshake, GivesBothSidesTheSameMemory) {
   EXPECT_EQ(theirs.ring(Side::kAcceptor)[100 + 128 * 1024], std::byte{42}) << "mapped twice";
   EXPECT_EQ(theirs.ring(Side::kConnector)[100], std::byte{0});
   EXPECT_EQ(ftruncate(ours.fd(), 1), -1) << "its size is sealed";
+}
+
+TEST(Handshake, EachSideCanLeaveADoorbell) {
+  Sockets sockets;
+  Handshake connector(Side::kConnector, sockets.fd[0], 128 * 1024);
+  Handshake acceptor(Side::kAcceptor, sockets.fd[1]);
+  connector.leave_a_doorbell();
+  acceptor.leave_a_doorbell();
+  EXPECT_EQ(connector.step(), EAGAIN);
+  ASSERT_EQ(acceptor.step(), 0);
+  ASSERT_EQ(connector.step(), 0);
+  EXPECT_EQ(acceptor.take_memory().ring_bytes(), 128u * 1024);
+  for (const int fd : sockets.fd) {
+    char doorbells[2];
+    EXPECT_EQ(recv(fd, doorbells, sizeof doorbells, MSG_DONTWAIT), 1);
+  }
 }
 
 TEST(Handshake, TakesAWishWithinItsBounds) {

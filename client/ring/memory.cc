@@ -31,7 +31,8 @@ Memory::~Memory() {
   if (fd_ >= 0) close(fd_);
 }
 
-int Memory::create(uint64_t ring_bytes, Memory& memory) {
+int Memory::create(uint64_t ring_bytes, Memory& memory,
+                   const std::function<void(std::span<std::byte>)>& place) {
   Memory made;
   made.ring_bytes_ = ring_bytes;
   made.fd_ = memfd_create("hatrpc-ring", MFD_CLOEXEC | MFD_ALLOW_SEALING);
@@ -39,6 +40,7 @@ int Memory::create(uint64_t ring_bytes, Memory& memory) {
   if (ftruncate(made.fd_, static_cast<off_t>(file_bytes(ring_bytes))) != 0) return errno;
   if (fcntl(made.fd_, F_ADD_SEALS, kSizeSeals | F_SEAL_SEAL) != 0) return errno;
   if (const int error = made.map_all(); error != 0) return error;
+  if (place) place({made.base_, mapped_bytes(ring_bytes)});
   Control& control = made.control();
   std::memcpy(control.magic, kMagic, sizeof kMagic);
   control.version = kVersion;

@@ -9,6 +9,8 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
+#include <span>
 #include <utility>
 
 #include "client/ring/layout.h"
@@ -25,8 +27,10 @@ class Memory {
   Memory& operator=(Memory&& from) noexcept;
   ~Memory();
 
-  // Creates memory for two rings; `ring_bytes` must satisfy valid_ring_bytes().
-  static int create(uint64_t ring_bytes, Memory& memory);
+  // Creates memory for two rings; `ring_bytes` must satisfy valid_ring_bytes(). If `place` is not
+  // empty, calls it with all mapped memory before it uses this memory.
+  static int create(uint64_t ring_bytes, Memory& memory,
+                    const std::function<void(std::span<std::byte>)>& place = {});
   // Maps memory that another process created. Takes ownership of `fd`, even on failure. Returns
   // EPERM if the size is not sealed, and EPROTO if the size is not valid in version 1.
   static int map(int fd, Memory& memory);

@@ -52,24 +52,42 @@ json costs_json(const ComponentCosts& costs) {
           {"copy", by_size(costs.copy)}};
 }
 
-json route_json(const Route& route) {
-  const auto plan_json = [](const engine::Plan& plan) {
+json route_json(const Route& route, const NumaHints& numa) {
+  const auto numa_json = [&](Side side) -> json {
+    const NumaVerdict* verdict = numa.find(side, route.service, route.method);
+    if (verdict == nullptr) return nullptr;
+    return {{"hint", verdict->wanted},
+            {"node", verdict->node ? json(*verdict->node) : json(nullptr)},
+            {"not_honoured", verdict->why}};
+  };
+  const auto plan_json = [&](const engine::Plan& plan, Side side) {
     return json{{"plan", describe(plan)},
                 {"reason", plan.reason},
                 {"slot_bytes", plan.slot_bytes},
                 {"small_bytes_max", plan.small_bytes_max},
                 {"timeout_ms", plan.timeout ? json(plan.timeout->count()) : json(nullptr)},
-                {"idempotent", plan.idempotent}};
+                {"idempotent", plan.idempotent},
+                {"numa", numa_json(side)}};
   };
   json function = {{"method", route.method},
                    {"oneway", route.oneway},
                    {"origin", route.origin},
-                   {"client", plan_json(route.client)},
-                   {"server", plan_json(route.server)},
+                   {"client", plan_json(route.client, Side::kClient)},
+                   {"server", plan_json(route.server, Side::kServer)},
                    {"allow", route.access ? json(route.access->allow) : json(nullptr)},
                    {"allow_mode", route.access && route.access->dry_run ? "dry_run" : "enforce"}};
   function.update(carried_json(total(*route.metrics, Side::kClient)));
   return function;
+}
+
+// Returns the cores and the NUMA node of each worker.
+json placements_json(const Control& control) {
+  json all = json::array();
+  for (const WorkerPlacement& placement : control.placements()) {
+    all.push_back({{"cores", cores_text(placement.cores)},
+                   {"numa_node", placement.node ? json(*placement.node) : json(nullptr)}});
+  }
+  return all;
 }
 
 json links_json(Control& control) {
@@ -117,6 +135,7 @@ json places_json(const NodeConfig& node) {
   json endpoints = json::array();
   for (const EndpointConfig& endpoint : node.endpoints) {
     endpoints.push_back({{"listen", to_string(endpoint.listen)},
+                         {"ring", endpoint.ring ? json(endpoint.ring->path) : json(nullptr)},
                          {"service", endpoint.service},
                          {"peers", endpoint.peers}});
   }
@@ -124,6 +143,7 @@ json places_json(const NodeConfig& node) {
   for (const ServedConfig& served : node.serves) {
     serves.push_back({{"service", served.service},
                       {"upstream", to_string(served.upstream)},
+                      {"ring", served.ring ? json(served.ring->path) : json(nullptr)},
                       {"mode", served.mode == UpstreamMode::kMirror ? "mirror" : "shared"}});
   }
   return {{"endpoints", endpoints}, {"serves", serves}};
@@ -151,6 +171,7 @@ json status_json(Control& control) {
       {"pending", control.pending()},
       {"generation", control.routes()->generation()},
       {"workers", workers.size()},
+      {"worker_placement", placements_json(control)},
       {"fabric", control.fabric()},
       {"fabric_kind", control.fabric_kind()},
       {"link_security", link_security(control.node())},
@@ -172,8 +193,10 @@ json routes_json(Control& control) {
   json services = json::array();
   for (const auto& service : routes->services()) {
     json functions = json::array();
-    for (const Route& route : service->functions()) functions.push_back(route_json(route));
-    functions.push_back(route_json(service->other()));
+    for (const Route& route : service->functions()) {
+      functions.push_back(route_json(route, control.numa_hints()));
+    }
+    functions.push_back(route_json(service->other(), control.numa_hints()));
     services.push_back({{"service", service->name()}, {"functions", functions}});
   }
   return {{"generation", routes->generation()},

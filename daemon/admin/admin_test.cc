@@ -277,6 +277,8 @@ TEST_F(Admin, StatusTellsLinksAndPlaces) {
   const json status = json::parse(over_unix("GET", "/status").body);
   EXPECT_EQ(status.at("generation"), 7);
   EXPECT_EQ(status.at("workers"), FakeControl::kWorkers);
+  EXPECT_EQ(status.at("worker_placement"),
+            json::array({{{"cores", "0"}, {"numa_node", 0}}, {{"cores", ""}, {"numa_node", 1}}}));
   EXPECT_EQ(status.at("fabric"), "loop: shared memory");
   EXPECT_EQ(status.at("fabric_kind"), "loop");
   EXPECT_EQ(status.at("links"), json::array({{{"worker", 1},
@@ -420,6 +422,19 @@ TEST_F(Admin, DoesNotSpinWhereNoDescriptorIsLeft) {
   ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
   EXPECT_LT(iterations, 50);  // there would be thousands if the server tried again at once
   EXPECT_EQ(over_http("GET", "/healthz").status, 200) << "takes connections again";
+}
+
+TEST_F(Admin, RoutesSayWhetherTheHintNumaIsHonoured) {
+  control_.numa.verdicts[{Side::kClient, "Kv", "get"}] = {.wanted = "1", .why = "no worker"};
+  control_.numa.verdicts[{Side::kServer, "Kv", "get"}] = {.wanted = "nic", .node = 0};
+  const json routes = json::parse(over_unix("GET", "/routes").body);
+  const json& function = routes.at("services").at(0).at("functions").at(0);
+  EXPECT_EQ(function.at("client").at("numa"),
+            json({{"hint", "1"}, {"node", nullptr}, {"not_honoured", "no worker"}}));
+  EXPECT_EQ(function.at("server").at("numa"),
+            json({{"hint", "nic"}, {"node", 0}, {"not_honoured", ""}}));
+  const json& other = routes.at("services").at(0).at("functions").at(1);
+  EXPECT_EQ(other.at("client").at("numa"), nullptr);
 }
 
 }  // namespace

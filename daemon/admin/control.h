@@ -13,7 +13,9 @@
 
 #include "base/result.h"
 #include "config/node.h"
+#include "config/numa_hints.h"
 #include "config/profile.h"
+#include "config/worker_placement.h"
 #include "daemon/metrics/counters.h"
 #include "daemon/metrics/function_metrics.h"
 #include "daemon/proxy/outbound/peer_lanes.h"
@@ -86,6 +88,9 @@ class Control {
   virtual std::vector<LinkReport> links() const = 0;
   virtual std::string fabric() const = 0;  // describes the RDMA fabric, or says why there is none
   virtual std::string fabric_kind() const = 0;  // "verbs", "loop" or "none"
+  // Returns the cores and the NUMA node of each worker.
+  virtual std::vector<WorkerPlacement> placements() const = 0;
+  virtual const NumaHints& numa_hints() const = 0;
   // Returns the certificates and lists that new TLS handshakes use; empty if links do not use TLS.
   virtual std::vector<CertificateReport> certificates() const = 0;
   virtual double start_unix_time() const = 0;

@@ -34,6 +34,8 @@ class FakeControl final : public Control {
   std::vector<LinkReport> links() const override { return link_reports; }
   std::string fabric() const override { return "loop: shared memory"; }
   std::string fabric_kind() const override { return "loop"; }
+  std::vector<WorkerPlacement> placements() const override { return worker_placements; }
+  const NumaHints& numa_hints() const override { return numa; }
   std::vector<CertificateReport> certificates() const override { return certificate_reports; }
   double start_unix_time() const override { return 1000; }
   LastReload last_reload() const override { return last; }
@@ -57,6 +59,8 @@ class FakeControl final : public Control {
   std::deque<WorkerCounters> counters;
   std::vector<LinkReport> link_reports;
   std::vector<CertificateReport> certificate_reports;
+  std::vector<WorkerPlacement> worker_placements = {{.cores = {0}, .node = 0}, {.node = 1}};
+  NumaHints numa;
   LastReload last;
   std::vector<std::string> what_is_pending;
   bool is_alive = true;

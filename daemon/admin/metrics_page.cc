@@ -240,9 +240,6 @@ void add_refusals(Page& page, Control& control) {
   page.counter("hatrpc_links_refused_total",
                "Links refused at limits.max_links, or at a quarter of it for one peer.",
                sum(&WorkerCounters::links_refused));
-  page.counter("hatrpc_lanes_refused_total",
-               "RDMA lanes of peers that were refused; the peers' calls use TCP.",
-               sum(&WorkerCounters::lanes_refused));
   page.counter(
       "hatrpc_peer_connections_refused_total",
       "Streams of peers that were refused because limits.max_peer_connections was reached.",
@@ -288,9 +285,13 @@ void add_traffic(Page& page, Control& control) {
                 static_cast<double>(count));
     }
   }
-  page.counter("hatrpc_zero_copy_bytes_total",
-               "Bytes that RDMA lanes took directly from an application's ring.",
-               sum(&WorkerCounters::zero_copy_bytes));
+}
+
+void add_data(Page& page, Control& control) {
+  const auto& workers = control.workers();
+  const auto sum = [&](Counter WorkerCounters::*counter) {
+    return static_cast<double>(total(workers, counter));
+  };
   page.gauge("hatrpc_upstream_connections_open", "Connections to local servers.",
              sum(&WorkerCounters::upstream_connections_open));
   page.counter("hatrpc_upstream_connects_total", "Attempts to connect to local servers.",
@@ -306,8 +307,6 @@ void add_traffic(Page& page, Control& control) {
   page.counter("hatrpc_unsolicited_replies_total",
                "Replies of servers that do not belong to a call.",
                sum(&WorkerCounters::unsolicited_replies));
-  page.gauge("hatrpc_rdma_memory_bytes", "Memory registered for the RDMA lanes of all links.",
-             sum(&WorkerCounters::rdma_bytes));
   page.gauge("hatrpc_buffered_bytes", "Bytes that hatrpcd holds for slow readers.",
              sum(&WorkerCounters::buffered_bytes));
 }
@@ -330,6 +329,27 @@ void add_peers(Page& page, Control& control) {
   }
   page.gauge("hatrpc_insecure_links", "1: links are neither encrypted nor authenticated.",
              control.node().link.insecure);
+}
+
+void add_rdma(Page& page, Control& control) {
+  const auto sum = [&](Counter RdmaCounters::*counter) {
+    double sum = 0;
+    for (const WorkerCounters* worker : control.workers()) {
+      sum += static_cast<double>((worker->rdma.*counter).value());
+    }
+    return sum;
+  };
+  page.counter("hatrpc_lanes_refused_total",
+               "RDMA lanes of peers that were refused; the peers' calls use TCP.",
+               sum(&RdmaCounters::lanes_refused));
+  page.gauge("hatrpc_rdma_memory_bytes", "Memory registered for the RDMA lanes of all links.",
+             sum(&RdmaCounters::registered_bytes));
+  page.counter("hatrpc_zero_copy_bytes_total",
+               "Bytes that RDMA lanes took directly from an application's ring.",
+               sum(&RdmaCounters::zero_copy_bytes));
+  page.counter("hatrpc_zero_copy_received_bytes_total",
+               "Bytes that RDMA lanes read directly into an application's ring.",
+               sum(&RdmaCounters::landed_bytes));
 }
 
 void add_tls(Page& page, Control& control) {
@@ -438,6 +458,8 @@ std::string metrics_page(Control& control, const AdminTotals& admin) {
   add_durations(page, called);
   add_plans(page, control, called);
   add_traffic(page, control);
+  add_data(page, control);
+  add_rdma(page, control);
   add_peers(page, control);
   add_denials(page, control);
   add_tls(page, control);

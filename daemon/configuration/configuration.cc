@@ -57,14 +57,30 @@ std::shared_ptr<const TlsContext> load_tls(const NodeConfig& node, Diagnostics& 
   return *context;
 }
 
+// Places the workers on cores, and decides which workers accept which connections.
+void place(Configuration& configuration, Cores allowed, Diagnostics& diagnostics) {
+  const NodeConfig& node = configuration.node;
+  configuration.host = read_host_cores(node.fabric, std::move(allowed));
+  auto workers = place_workers(node, configuration.host);
+  if (!workers) {
+    return diagnostics.error(node.worker_cores.location,
+                             "worker_cores: " + workers.error().message);
+  }
+  configuration.workers = std::move(*workers);
+  configuration.numa =
+      resolve_numa_hints(node, configuration.manifest, configuration.workers, configuration.host);
+  warn_of_hints(node, configuration.manifest, configuration.numa, diagnostics);
+}
+
 }  // namespace
 
-Configuration load_configuration(const std::string& file, Diagnostics& diagnostics) {
+Configuration load_configuration(const std::string& file, Diagnostics& diagnostics, Cores allowed) {
   Configuration configuration;
   configuration.node = load_node_config(file, diagnostics);
   configuration.fingerprint = fingerprint(file, configuration.node);
   configuration.manifest = load_manifests(configuration.node.manifests, diagnostics);
   configuration.profile = load_profile_of(configuration.node, diagnostics);
+  if (!diagnostics.any_errors()) place(configuration, std::move(allowed), diagnostics);
   configuration.tls = load_tls(configuration.node, diagnostics);
   check_against(configuration.node, configuration.manifest, diagnostics);
   if (diagnostics.any_errors()) return configuration;

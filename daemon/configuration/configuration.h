@@ -11,7 +11,9 @@
 #include "config/diagnostics.h"
 #include "config/manifest.h"
 #include "config/node.h"
+#include "config/numa_hints.h"
 #include "config/profile.h"
+#include "config/worker_placement.h"
 #include "daemon/tls/tls_context.h"
 #include "engine/plan/planner.h"
 
@@ -25,15 +27,20 @@ struct Configuration {
   Manifest manifest;
   std::optional<Profile> profile;         // nullopt if not configured, or not written yet
   std::shared_ptr<const TlsContext> tls;  // null if links do not use TLS
-  std::string node_text;                  // text of the node's file, to detect changes
-  uint64_t fingerprint = 0;               // fingerprint() of all files
+  HostCores host;
+  std::vector<WorkerPlacement> workers;  // at least one, if the configuration has no error
+  NumaHints numa;
+  std::string node_text;     // text of the node's file, to detect changes
+  uint64_t fingerprint = 0;  // fingerprint() of all files
 };
 
 // Reads all files, and adds every error and warning to `diagnostics`. The result may be used only
 // if `diagnostics` has no error. Computes `fingerprint` after it has read the node's configuration
 // file, which names the other files, and before it reads the other files. If any file changes after
-// that, a later fingerprint() differs from this number, and the change is noticed.
-Configuration load_configuration(const std::string& file, Diagnostics& diagnostics);
+// that, a later fingerprint() differs from this number, and the change is noticed. `allowed` are
+// the cores on which the daemon may run.
+Configuration load_configuration(const std::string& file, Diagnostics& diagnostics,
+                                 Cores allowed = allowed_cores());
 
 // Returns the services that `endpoints` and `serves` of the node's file name.
 std::vector<std::string> services_of(const NodeConfig& node);

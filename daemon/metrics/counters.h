@@ -59,6 +59,14 @@ struct TlsCounters {
   std::array<Counter, kTlsFailureCount> failures;
 };
 
+// The RDMA lanes of all links.
+struct RdmaCounters {
+  Counter lanes_refused;     // lanes that peers wanted
+  Counter registered_bytes;  // memory registered now, without applications' rings
+  Counter zero_copy_bytes;   // bytes sent from an application's ring without a copy
+  Counter landed_bytes;      // bytes READ directly into an application's ring
+};
+
 // The counters of one worker, for all functions.
 struct WorkerCounters {
   std::array<Counter, engine::kFailureCount> local_replies;  // by engine::Failure
@@ -66,7 +74,6 @@ struct WorkerCounters {
   Counter connections_open;
   Counter connections_refused;      // because of limits.max_connections, or while draining
   Counter links_refused;            // because of limits.max_links
-  Counter lanes_refused;            // RDMA lanes that peers wanted
   Counter peer_streams_refused;     // because of limits.max_peer_connections
   Counter connections_taken_over;   // accepted by the predecessor, and moved to this process
   Counter connections_handed_over;  // accepted by this process, and moved to the successor
@@ -75,7 +82,6 @@ struct WorkerCounters {
   std::array<std::array<Counter, engine::kFailureCount>, 2> opaque_failures;
   Counter upstreams_detached;  // upstream connections kept until another stream takes them
   Counter upstreams_attached;  // detached upstream connections that a stream has taken
-  Counter zero_copy_bytes;     // bytes sent from an application's ring without a copy
   Counter upstream_connections_open;
   Counter upstream_connects;
   Counter checked_requests;  // requests of restricted peers that have passed the check
@@ -84,8 +90,8 @@ struct WorkerCounters {
   Counter oneway_dropped;       // oneway calls that were not delivered
   Counter unsolicited_replies;  // replies of local servers that belong to no call
   TlsCounters tls;
+  RdmaCounters rdma;
   Counter buffered_bytes;  // bytes held in memory now, because their readers are slow
-  Counter rdma_bytes;      // memory registered now for the RDMA lanes of all links
   Counter iterations;      // of the event loop; an increase shows that the worker is alive
   // Sessions that came up, by peer; reconnects count. Only the Worker's constructor adds peers to
   // the map.

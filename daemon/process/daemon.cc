@@ -25,8 +25,6 @@ double unix_now() {
   return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
 }
 
-size_t worker_count(const NodeConfig& node) { return workers_of(node, engine::this_host().cores); }
-
 // Raises the soft limit of descriptors to the hard limit: each connection needs a descriptor, and
 // systemd and shells often set a low soft limit.
 void raise_descriptor_limit() {
@@ -121,8 +119,8 @@ Result<std::unique_ptr<Daemon>> Daemon::open(const std::string& config_file,
                  << " does not name this address";
   }
   std::vector<std::unique_ptr<WorkerThread>> threads;
-  for (size_t i = 0; i < worker_count(node); ++i) {
-    HAT_TRY(std::unique_ptr<WorkerThread> thread, WorkerThread::open(node.fabric));
+  for (const WorkerPlacement& placement : configuration.workers) {
+    HAT_TRY(std::unique_ptr<WorkerThread> thread, WorkerThread::open(node.fabric, placement));
     threads.push_back(std::move(thread));
   }
   return std::unique_ptr<Daemon>(new Daemon(config_file, std::move(configuration),
@@ -137,20 +135,21 @@ Daemon::Daemon(std::string config_file, Configuration configuration, Sockets soc
       node_text_(std::move(configuration.node_text)),
       node_(std::make_shared<const NodeConfig>(std::move(configuration.node))),
       start_unix_time_(unix_now()),
-      functions_(worker_count(*node_)),
+      functions_(configuration.workers.size()),
       sockets_(std::move(sockets)),
       threads_(std::move(threads)),
       base_(event_base_new()),
       taking_over_{.channel = std::move(takeover)} {
   applied_.routes = make_routes(1, configuration);
   applied_.tls = configuration.tls;
+  applied_.numa = std::move(configuration.numa);
   if (const auto why = profile_unused(configuration)) LOG(WARNING) << *why;
   applied_.last_reload.unix_time = start_unix_time_;
   applied_.fingerprint = applied_.seen_fingerprint = configuration.fingerprint;
   calibrator_ = make_calibrator(node_, threads_.front()->rdma());
   std::random_device random;
   const uint64_t generation = (uint64_t{random()} << 32) | random();
-  for (size_t i = 0; i < worker_count(*node_); ++i) {
+  for (size_t i = 0; i < threads_.size(); ++i) {
     counters_.push_back(std::make_unique<WorkerCounters>());
     counter_views_.push_back(counters_.back().get());
     threads_[i]->make_worker({.index = i,
@@ -173,6 +172,10 @@ std::shared_ptr<const RoutingTable> Daemon::make_routes(uint64_t generation,
   const OpenedRdma& rdma = threads_.front()->rdma();
   host.rdma = rdma.host != nullptr;
   host.rdma_absent_reason = rdma.what;
+  // The fabric `loop` uses no device: all cores are equally near.
+  if (fabric_kind() == "verbs") {
+    host.nic_cores = static_cast<uint32_t>(count_nic_cores(configuration.host));
+  }
   if (configuration.profile && !profile_unused(configuration)) {
     host.measured = std::make_shared<const ComponentCosts>(configuration.profile->costs);
   }
@@ -244,8 +247,14 @@ void Daemon::serve() {
   start_watchdog();
 }
 
+void Daemon::start_accepting() {
+  for (auto& thread : threads_) {
+    thread->start_accepting(sockets_.endpoints, sockets_.link, applied_.numa);
+  }
+}
+
 void Daemon::accept() {
-  for (auto& thread : threads_) thread->start_accepting(sockets_.endpoints, sockets_.link);
+  start_accepting();
   admin_ = std::make_unique<AdminServer>(base_.get(), *this,
                                          sockets_.admin_http ? &*sockets_.admin_http : nullptr,
                                          sockets_.admin_socket ? &*sockets_.admin_socket : nullptr);
@@ -277,6 +286,13 @@ void Daemon::log_start() const {
   }
   if (node_->admin.listen) LOG(INFO) << "admin http at " << to_string(*node_->admin.listen);
   LOG(INFO) << "fabric " << fabric();
+  for (size_t i = 0; i < threads_.size(); ++i) {
+    const WorkerPlacement& placement = threads_[i]->placement();
+    if (placement.cores.empty()) continue;
+    LOG(INFO) << "worker " << i << " is bound to "
+              << (placement.cores.size() == 1 ? "core " : "cores ") << cores_text(placement.cores)
+              << (placement.node ? ", NUMA node " + std::to_string(*placement.node) : "");
+  }
   LOG(INFO) << "node " << node_->node << " runs with " << threads_.size() << " worker(s)";
 }
 
@@ -396,6 +412,10 @@ Result<ReloadReport> Daemon::try_reload(bool dry_run) {
     applied_.tls = fresh.tls;
     for (auto& thread : threads_) thread->set_tls(applied_.tls);
   }
+  const bool other_workers_accept =
+      fresh.numa.endpoints != applied_.numa.endpoints || fresh.numa.links != applied_.numa.links;
+  applied_.numa = fresh.numa;
+  if (other_workers_accept && phase_ == Phase::kServing) start_accepting();
   applied_.routes = routes;
   for (auto& thread : threads_) {
     thread->ask([routes](Worker& worker) {

@@ -61,6 +61,8 @@ class Daemon final : public Control, private TakeoverEvents, private TakeoverOff
   std::vector<LinkReport> links() const override;
   std::string fabric() const override;
   std::string fabric_kind() const override;
+  std::vector<WorkerPlacement> placements() const override;
+  const NumaHints& numa_hints() const override { return applied_.numa; }
   std::vector<CertificateReport> certificates() const override;
   double start_unix_time() const override { return start_unix_time_; }
   LastReload last_reload() const override { return applied_.last_reload; }
@@ -95,6 +97,7 @@ class Daemon final : public Control, private TakeoverEvents, private TakeoverOff
   struct Applied {
     std::shared_ptr<const RoutingTable> routes;
     std::shared_ptr<const TlsContext> tls;  // null if links do not use TLS
+    NumaHints numa;
     LastReload last_reload;
     uint64_t fingerprint = 0;       // of the files whose configuration is in use
     uint64_t seen_fingerprint = 0;  // of the files at the last check for changes
@@ -134,6 +137,7 @@ class Daemon final : public Control, private TakeoverEvents, private TakeoverOff
   static void on_watchdog(evutil_socket_t, short, void* self);
   void serve();
   void accept();
+  void start_accepting();
   void log_start() const;
   void report_when_ready();
   void start_watchdog();

@@ -53,6 +53,12 @@ std::string Daemon::fabric_kind() const {
   return host ? host->fabric_name() : "none";
 }
 
+std::vector<WorkerPlacement> Daemon::placements() const {
+  std::vector<WorkerPlacement> all;
+  for (const auto& thread : threads_) all.push_back(thread->placement());
+  return all;
+}
+
 std::vector<CertificateReport> Daemon::certificates() const {
   if (!applied_.tls) return {};
   const TlsConfig& config = *node_->link.tls;

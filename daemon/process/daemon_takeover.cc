@@ -70,7 +70,13 @@ void Daemon::on_refused(const std::string& why) {
 }
 
 void Daemon::on_connection(TakenConnection connection) {
-  threads_[taking_over_.connections++ % threads_.size()]->give(std::move(connection));
+  std::vector<WorkerThread*> accepting;
+  for (auto& thread : threads_) {
+    if (thread->accepts_for(applied_.numa.endpoints.at(connection.endpoint)))
+      accepting.push_back(thread.get());
+  }
+  CHECK(!accepting.empty()) << "no worker accepts connections of endpoint " << connection.endpoint;
+  accepting[taking_over_.connections++ % accepting.size()]->give(std::move(connection));
 }
 
 void Daemon::on_server_connection(DetachedConnection connection) {

@@ -15,11 +15,12 @@ namespace {
 
 // Divides the registered memory in three parts: one ninth for control messages, and four ninths for
 // the messages of each direction.
-engine::RdmaDomainOptions options_for(const FabricConfig& fabric) {
+engine::RdmaDomainOptions options_for(const FabricConfig& fabric, std::optional<int> memory_node) {
   const size_t control = registered_bytes(fabric) / 9;
   engine::RdmaDomainOptions options;
   options.arena.bytes = {4 * control, 4 * control, control};
   options.arena.step = 1 << 20;
+  options.arena.numa_node = memory_node;
   // One block of receives more than the control part holds, so that small domains have small
   // queues, and memory is what a link first lacks.
   options.poller.receives_max = static_cast<uint32_t>(
@@ -46,32 +47,35 @@ engine::VerbsOptions device_of(const FabricConfig& fabric) {
   return {.device = fabric.device, .port = fabric.port, .gid_index = fabric.gid_index};
 }
 
-Result<OpenedRdma> open_verbs(Reactor& reactor, const FabricConfig& fabric) {
+Result<OpenedRdma> open_verbs(Reactor& reactor, const FabricConfig& fabric,
+                              std::optional<int> memory_node) {
   HAT_TRY(std::unique_ptr<engine::VerbsFabric> device,
           engine::open_verbs_fabric(device_of(fabric)));
   OpenedRdma opened{nullptr, "verbs: " + device->describe()};
   HAT_TRY(opened.host, engine::RdmaHost::create(reactor, with_faults(std::move(device), fabric),
-                                                options_for(fabric)));
+                                                options_for(fabric, memory_node)));
   return opened;
 }
 
-Result<OpenedRdma> open_loop(Reactor& reactor, const FabricConfig& fabric) {
+Result<OpenedRdma> open_loop(Reactor& reactor, const FabricConfig& fabric,
+                             std::optional<int> memory_node) {
   HAT_TRY(std::unique_ptr<engine::Fabric> loop, engine::open_loop_fabric());
   OpenedRdma opened{nullptr, "loop: memory shared with peers on this host"};
   HAT_TRY(opened.host, engine::RdmaHost::create(reactor, with_faults(std::move(loop), fabric),
-                                                options_for(fabric)));
+                                                options_for(fabric, memory_node)));
   return opened;
 }
 
 }  // namespace
 
-Result<OpenedRdma> open_rdma(Reactor& reactor, const FabricConfig& fabric) {
+Result<OpenedRdma> open_rdma(Reactor& reactor, const FabricConfig& fabric,
+                             std::optional<int> memory_node) {
   if (fabric.kind == FabricKind::kTcp) return OpenedRdma{nullptr, "the configuration says tcp"};
-  if (fabric.kind == FabricKind::kVerbs) return open_verbs(reactor, fabric);
-  if (fabric.kind == FabricKind::kLoop) return open_loop(reactor, fabric);
-  auto verbs = open_verbs(reactor, fabric);
+  if (fabric.kind == FabricKind::kVerbs) return open_verbs(reactor, fabric, memory_node);
+  if (fabric.kind == FabricKind::kLoop) return open_loop(reactor, fabric, memory_node);
+  auto verbs = open_verbs(reactor, fabric, memory_node);
   if (verbs) return verbs;
-  auto loop = open_loop(reactor, fabric);
+  auto loop = open_loop(reactor, fabric, memory_node);
   if (!loop) return OpenedRdma{nullptr, verbs.error().message + "; " + loop.error().message};
   loop->what += " (" + verbs.error().message + ")";
   return loop;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -19,8 +20,9 @@ struct OpenedRdma {
 
 // Opens the fabric that the configuration names; fails if it cannot be opened. `fabric: auto` tries
 // an RDMA device, then memory shared with peers on this host; if neither can be opened, `host` is
-// null and `what` says why.
-Result<OpenedRdma> open_rdma(Reactor& reactor, const FabricConfig& fabric);
+// null and `what` says why. The registered memory comes from `memory_node`, if it is set.
+Result<OpenedRdma> open_rdma(Reactor& reactor, const FabricConfig& fabric,
+                             std::optional<int> memory_node);
 
 // Opens a fabric for a calibration. `name` is the Fabric::name() of the workers' fabrics, which the
 // new fabric also has. Never injects faults.

@@ -5,17 +5,66 @@
 #include <pthread.h>
 #include <sys/resource.h>
 
+#include "base/shared_memory.h"
 #include "base/time_slice.h"
 
 namespace hat {
 
-Result<std::unique_ptr<WorkerThread>> WorkerThread::open(const FabricConfig& fabric) {
-  std::unique_ptr<WorkerThread> thread(new WorkerThread());
-  HAT_TRY(thread->rdma_, open_rdma(thread->reactor_, fabric));
+namespace {
+
+// Binds the calling thread to a worker's cores while the object exists, so that the memory that the
+// thread allocates and uses first comes from the worker's NUMA node.
+class BoundForNow {
+ public:
+  explicit BoundForNow(const Cores& cores) {
+    if (cores.empty()) return;
+    before_ = allowed_cores();
+    bound_ = bind_thread(cores);
+  }
+  ~BoundForNow() {
+    if (before_.empty()) return;
+    const auto restored = bind_thread(before_);
+    LOG_IF(ERROR, !restored) << restored.error().message;
+  }
+  BoundForNow(const BoundForNow&) = delete;
+  BoundForNow& operator=(const BoundForNow&) = delete;
+
+  const Result<void>& bound() const { return bound_; }
+
+ private:
+  Cores before_;  // empty: the destructor has nothing to restore
+  Result<void> bound_;
+};
+
+// Returns `node` if this process may request memory on it. Otherwise, logs a warning and returns
+// nullopt: each page then comes from the node of the core that uses it first.
+std::optional<int> usable_memory_node(std::optional<int> node) {
+  if (!node) return node;
+  const auto trial = SharedMemory::create("hatrpc-numa-trial", 1);
+  if (!trial) return node;  // the creation of the real memory reports this error
+  const auto preferred = prefer_numa_node(trial->bytes(), *node);
+  if (preferred) return node;
+  LOG(WARNING) << "worker_cores: " << preferred.error().message
+               << "; memory that another process uses first may be on another node (mbind(2) is "
+                  "refused in most containers without CAP_SYS_NICE)";
+  return std::nullopt;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<WorkerThread>> WorkerThread::open(const FabricConfig& fabric,
+                                                         WorkerPlacement placement) {
+  std::unique_ptr<WorkerThread> thread(new WorkerThread(std::move(placement)));
+  const BoundForNow bound(thread->placement_.cores);
+  if (!bound.bound()) return std::unexpected(in("worker_cores", bound.bound().error()));
+  const std::optional<int> memory_node = usable_memory_node(thread->placement_.memory_node);
+  if (memory_node) thread->reactor_.prefer_memory_of(*memory_node);
+  HAT_TRY(thread->rdma_, open_rdma(thread->reactor_, fabric, memory_node));
   return thread;
 }
 
 void WorkerThread::make_worker(Worker::Setup setup, std::shared_ptr<const TlsContext> tls) {
+  const BoundForNow bound(placement_.cores);
   setup.rdma = rdma_.host.get();
   reactor_.probe_tcp_after(
       std::chrono::floor<std::chrono::seconds>(setup.node->limits.tcp_keepalive));
@@ -27,13 +76,17 @@ void WorkerThread::make_worker(Worker::Setup setup, std::shared_ptr<const TlsCon
 }
 
 void WorkerThread::start_accepting(const std::vector<ListenSocket>& endpoints,
-                                   const std::optional<ListenSocket>& link) {
-  ask([&endpoints, &link, this](Worker& worker) {
+                                   const std::optional<ListenSocket>& link, const NumaHints& numa) {
+  // Copies the part of `numa` that the worker's thread needs: it may run after this function.
+  ask([&endpoints, &link, nodes = numa.endpoints, link_node = numa.links, this](Worker& worker) {
+    listeners_.clear();
+    listener_events_.clear();
     for (size_t i = 0; i < endpoints.size(); ++i) {
+      if (!accepts_for(nodes.at(i))) continue;
       listener_events_.push_back(std::make_unique<EndpointListener>(worker, i));
       listeners_.push_back(reactor_.listen(endpoints[i], *listener_events_.back()));
     }
-    if (link) {
+    if (link && accepts_for(link_node)) {
       listener_events_.push_back(std::make_unique<LinkListener>(worker));
       listeners_.push_back(reactor_.listen(*link, *listener_events_.back()));
     }
@@ -65,6 +118,10 @@ WorkerThread::~WorkerThread() {
 
 void WorkerThread::start() {
   thread_ = std::thread([this] {
+    if (!placement_.cores.empty()) {
+      const auto bound = bind_thread(placement_.cores);
+      LOG_IF(ERROR, !bound) << "worker_cores: " << bound.error().message;
+    }
     const auto nice = worker_->node().worker_nice;
     if (nice && setpriority(PRIO_PROCESS, 0, *nice) != 0) {  // id 0 is the calling thread
       PLOG(WARNING) << "worker_nice: " << *nice

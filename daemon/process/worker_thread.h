@@ -12,6 +12,8 @@
 #include <thread>
 #include <vector>
 
+#include "config/numa_hints.h"
+#include "config/worker_placement.h"
 #include "daemon/process/rdma.h"
 #include "daemon/proxy/worker.h"
 #include "daemon/reactor/libevent_reactor.h"
@@ -22,21 +24,28 @@ namespace hat {
 
 class WorkerThread {
  public:
-  // Opens the worker's fabric; rdma() describes the result. Returns an error if the fabric cannot
-  // be opened.
-  static Result<std::unique_ptr<WorkerThread>> open(const FabricConfig& fabric);
+  // Opens the worker's fabric; rdma() describes the result. The worker runs, and its memory is
+  // allocated, where `placement` says. Returns an error if the fabric cannot be opened, or if the
+  // kernel refuses the cores.
+  static Result<std::unique_ptr<WorkerThread>> open(const FabricConfig& fabric,
+                                                    WorkerPlacement placement);
   ~WorkerThread();  // stops the worker and cuts off its calls in flight
 
   const OpenedRdma& rdma() const { return rdma_; }
+  const WorkerPlacement& placement() const { return placement_; }
+  // Returns true if the worker accepts connections that only workers of `node` may accept; nullopt
+  // stands for connections that every worker may accept.
+  bool accepts_for(std::optional<int> node) const { return !node || node == placement_.node; }
   // Creates the worker. `tls` secures its links; null means that links do not use TLS.
   void make_worker(Worker::Setup setup, std::shared_ptr<const TlsContext> tls);
   // Sets the TLS context of links that are made from now on. Requires that make_worker() got a TLS
   // context.
   void set_tls(std::shared_ptr<const TlsContext> tls);
   void start();
-  // Accepts connections on `endpoints` and `link`, which must stay open until stop_accepting().
+  // Accepts connections on those of `endpoints` and `link` that `numa` gives to workers of this
+  // worker's node, and on no others from now on. The sockets must stay open until stop_accepting().
   void start_accepting(const std::vector<ListenSocket>& endpoints,
-                       const std::optional<ListenSocket>& link);
+                       const std::optional<ListenSocket>& link, const NumaHints& numa);
   // Hands the worker a connection that another process (the predecessor) accepted.
   void give(TakenConnection connection);
   // Makes the worker's event loop run an iteration soon, even if it is idle.
@@ -73,8 +82,9 @@ class WorkerThread {
     Worker& worker;
   };
 
-  WorkerThread() = default;
+  explicit WorkerThread(WorkerPlacement placement) : placement_(std::move(placement)) {}
 
+  const WorkerPlacement placement_;
   LibeventReactor reactor_;
   // Declared before worker_, so that in each iteration the RDMA host polls first, and the worker
   // then handles in the same iteration what has arrived.

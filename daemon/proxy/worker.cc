@@ -351,7 +351,8 @@ void Worker::move_more() {
 void Worker::on_iteration_end() {
   counters().iterations.add();
   if (setup_.rdma != nullptr) {
-    counters().rdma_bytes.add(setup_.rdma->registered_bytes() - counters().rdma_bytes.value());
+    Counter& bytes = counters().rdma.registered_bytes;
+    bytes.add(setup_.rdma->registered_bytes() - bytes.value());
   }
   if (std::exchange(moves_.ended, false)) move_more();
   if (successor_) hand_over_clients();

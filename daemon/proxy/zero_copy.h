@@ -3,63 +3,34 @@
 // copy.
 //
 // A BulkSender belongs to one byte stream. The BulkSender registers the byte stream's memory in the
-// protection domain of a link (Fabric) at the first zero-copy send over this link. So the memory of
-// a server's byte stream, whose replies go over several links, has a registration for each of them.
-// A BorrowedRanges object belongs to one link. It holds the registrations in the link's domain, and
-// lists the ranges that the link's lanes have borrowed and still use.
+// protection domain of a link at the first zero-copy send over this link (registrations.h). A
+// BorrowedRanges object belongs to one link and lists the ranges that the link's lanes have
+// borrowed and still use. The two objects can be destroyed in any order, because the memory stays mapped and
+// registered while a lane has borrowed any range of it.
 //
-// A registration ends when the byte stream ends or when the link's domain ends, which is some
-// seconds after the end of the link's last lane. It lasts longer while a lane has borrowed any
-// range of the memory; the memory then also stays mapped. The two objects can be destroyed in any
-// order.
-//
-// The fabric registers the memory for this daemon's own RDMA device only, so peers cannot access
-// the memory. The application can change the bytes at any time; a lane copies the bytes if such a
-// change would matter (engine/rdma/rdma_lane.h, send_zero_copy()).
+// The application can change the bytes at any time; a lane copies the bytes if such a change would
+// matter (engine/rdma/rdma_lane.h, send_zero_copy()).
 //
 // Thread   the worker's.
 #pragma once
 
+#include <algorithm>
 #include <memory>
 #include <vector>
 
 #include "base/check.h"
 #include "base/reactor.h"
 #include "daemon/metrics/counters.h"
-#include "engine/fabric/fabric.h"
+#include "daemon/proxy/registrations.h"
+#include "daemon/proxy/unit_reader.h"
 #include "engine/memory/borrowed_range.h"
 #include "engine/rdma/rdma_lane.h"
 
 namespace hat {
 
-class BorrowedRanges;
-
-// The memory of one byte stream while the memory is registered with the fabric of a link.
-struct BorrowedMemory {
-  ByteStream* stream;      // null: the byte stream has ended
-  BorrowedRanges* ranges;  // of the link; null: the link's domain has ended
-  std::shared_ptr<engine::Fabric> fabric;
-  std::shared_ptr<const std::span<std::byte>> memory;
-  std::unique_ptr<engine::MemoryRegion> region;
-};
-
-// The memory that is registered in the domain of one link, and the ranges of this memory that the
-// link's RDMA lanes have borrowed.
+// The ranges that the RDMA lanes of one link have borrowed.
 class BorrowedRanges {
  public:
-  BorrowedRanges() = default;
-  ~BorrowedRanges() { domain_gone(); }
-  BorrowedRanges(const BorrowedRanges&) = delete;
-  BorrowedRanges& operator=(const BorrowedRanges&) = delete;
-
-  // Registers the stream's memory with `fabric`, the fabric of the link's lanes. The registration
-  // lasts until forget() or domain_gone().
-  Result<std::shared_ptr<BorrowedMemory>> register_memory(
-      ByteStream& stream, const std::shared_ptr<engine::Fabric>& fabric);
-  // Ends the registration, because the byte stream has ended.
-  void forget(const BorrowedMemory& memory);
-  // Ends all registrations, because the link has no domain any more.
-  void domain_gone();
   // Records that the lane borrows a range of `memory` for the frame with this number. `borrowed` is
   // the number that ByteStream::borrow() returned for the range.
   void add(uint32_t lane, uint64_t frame, std::shared_ptr<BorrowedMemory> memory,
@@ -81,14 +52,13 @@ class BorrowedRanges {
   static void give_back(const Range& range);
 
   std::vector<Range> ranges_;  // few, because all of them together fit into the rings
-  std::vector<std::shared_ptr<BorrowedMemory>> registered_;
 };
 
-// An RDMA lane for a zero-copy send, its number and fabric, and the borrowed ranges of its link.
+// An RDMA lane for a zero-copy send, its number, and the memory and borrowed ranges of its link.
 struct BulkLane {
   engine::RdmaLane& lane;
   uint32_t number;
-  const std::shared_ptr<engine::Fabric>& fabric;
+  LinkMemory memory;
   BorrowedRanges& borrowed_ranges;
 };
 
@@ -98,12 +68,13 @@ class BulkSender {
  public:
   // Copying fewer bytes than this costs less than a zero-copy send.
   static constexpr size_t kBytesMin = 4096;
+  // If the bytes of the stream need more than one frame, bytes_to_copy() lets the caller read only
+  // kStartBytes of them. These contain the heads of nearly all messages.
+  static constexpr size_t kLargeBytesMin = engine::kPieceBytesMax + 1;
+  static constexpr size_t kStartBytes = 2048;
 
   // Begins with no memory registered. Each send() adds its number of bytes to `bytes_sent`.
   explicit BulkSender(Counter& bytes_sent) : bytes_sent_(bytes_sent) {}
-  ~BulkSender() { end(); }
-  BulkSender(const BulkSender&) = delete;
-  BulkSender& operator=(const BulkSender&) = delete;
 
   // Calls `take` once with bytes at the front of `stream`, and then removes these bytes from
   // `stream`. Their number is at most `unexamined` (the bytes that need no parsing) and at most
@@ -120,6 +91,14 @@ class BulkSender {
     state_ = State::kIdle;
     return true;
   }
+  // Returns how many bytes, at most `budget`, the caller should read from `stream` into its own
+  // memory, because pass() has offered none. Between two units, this is only the start of a large
+  // message, so that most of the message can leave without a copy.
+  static size_t bytes_to_copy(ByteStream& stream, const UnitReader& reader, size_t budget) {
+    const bool starts_large =
+        !reader.inside_unit() && !reader.opaque() && stream.peek().size() >= kLargeBytesMin;
+    return starts_large ? std::min(budget, kStartBytes) : budget;
+  }
   // Sends a frame with `bytes` without a copy, and borrows `bytes` from `stream`. The `take`
   // function of pass() calls this with all bytes that `take` was given. Returns false if nothing
   // was sent, because pass() is not running, `bytes` are fewer than kBytesMin, or the memory cannot
@@ -127,20 +106,17 @@ class BulkSender {
   bool send(ByteStream& stream, const BulkLane& to, const engine::FrameHeader& header,
             std::span<const std::byte> bytes);
   // Forgets the byte stream and its memory, because the byte stream ends.
-  void end();
+  void end() { memory_.end(); }
 
  private:
   // kIdle ──pass()──▶ kOffered ──send()──▶ kBorrowed ──▶ kIdle
   //                       └───pass() ends without send()───▶ kIdle
   enum class State : uint8_t { kIdle, kOffered, kBorrowed };
   static std::span<const std::byte> bulk(ByteStream& stream, uint64_t unexamined, size_t budget);
-  std::shared_ptr<BorrowedMemory> memory_for(const BulkLane& to, ByteStream& stream);
 
   Counter& bytes_sent_;
   State state_ = State::kIdle;
-  bool refused_ = false;  // the fabric has refused to register the memory; send() does not retry
-  // The registrations, of which each belongs to another link. Expired: the link's domain has ended.
-  std::vector<std::weak_ptr<BorrowedMemory>> memories_;
+  RegisteredMemory memory_{RegisteredMemory::Part::kBytes};
 };
 
 }  // namespace hat

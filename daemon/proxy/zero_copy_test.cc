@@ -75,7 +75,7 @@ struct LinkInATest {
   void send(BulkSender& bulk, RingInATest& ring) {
     ASSERT_TRUE(bulk.pass(ring, BulkSender::kBytesMin, BulkSender::kBytesMin, [&](auto bytes) {
       const engine::FrameHeader header{.kind = engine::FrameKind::kCall, .stream = 1, .call = 1};
-      EXPECT_TRUE(bulk.send(ring, {*near.lane, 1, fabric, ranges}, header, bytes));
+      EXPECT_TRUE(bulk.send(ring, {*near.lane, 1, {fabric, registered}, ranges}, header, bytes));
     }));
   }
   // Waits until the lane has returned the range of the last send().
@@ -95,6 +95,7 @@ struct LinkInATest {
   engine::LaneSide far{&engine::open_loop_fabric};
   // Counts the holders of near.fabric, and does not own it.
   std::shared_ptr<engine::Fabric> fabric{near.fabric.get(), [](engine::Fabric*) {}};
+  Registrations registered;
   BorrowedRanges ranges;
 };
 
@@ -112,7 +113,7 @@ TEST(BulkSenderTest, RegistersARingOnceForEachLinkAndWithdrawsIt) {
     EXPECT_EQ(one.registrations(), 1);
     EXPECT_EQ(another.registrations(), 1);
   }
-  one.ranges.domain_gone();
+  one.registered.domain_gone();
   EXPECT_EQ(one.registrations(), 0) << "the link has no lane any more";
   EXPECT_EQ(another.registrations(), 1);
   one.send(bulk, ring);

@@ -11,9 +11,18 @@
 namespace hat {
 
 std::unique_ptr<ByteStream> LibeventReactor::connect(const Address& to, StreamEvents& events) {
+  int error = 0;
+  auto stream = try_connect(to, events, error);
+  return stream != nullptr ? std::move(stream)
+                           : std::make_unique<KernelStream>(*this, error, events);
+}
+
+std::unique_ptr<ByteStream> LibeventReactor::try_connect(const Address& to, StreamEvents& events,
+                                                         int& error) {
   assert_in_loop();
-  const auto failed = [&](int error) {
-    return std::make_unique<KernelStream>(*this, error, events);
+  const auto failed = [&](int why) {
+    error = why;
+    return nullptr;
   };
   const auto where = resolve(to, false);
   if (!where) return failed(EHOSTUNREACH);

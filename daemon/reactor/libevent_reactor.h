@@ -11,6 +11,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <vector>
 
 #include "base/descriptor.h"
@@ -42,6 +43,10 @@ class LibeventReactor final : public Reactor {
   // probes, 10 s apart. 0 disables keepalive.
   void probe_tcp_after(std::chrono::seconds silence) { probe_tcp_after_ = silence; }
 
+  // Requests the memory of rings that this reactor creates from now on from NUMA node `node`.
+  // Requires that prefer_numa_node() works in this process.
+  void prefer_memory_of(int node) { memory_node_ = node; }
+
   // Accepts connections on `socket` and reports them to `events`. Other reactors can listen on the
   // same socket.
   std::unique_ptr<Listener> listen(const ListenSocket& socket, ListenerEvents& events);
@@ -54,6 +59,8 @@ class LibeventReactor final : public Reactor {
 
   TimePoint now() const override;
   std::unique_ptr<ByteStream> connect(const Address& to, StreamEvents& events) override;
+  std::unique_ptr<ByteStream> try_connect(const Address& to, StreamEvents& events,
+                                          int& error) override;
   std::unique_ptr<ByteStream> resume(std::vector<Descriptor> descriptors,
                                      StreamEvents& events) override;
   std::unique_ptr<Timer> timer(std::function<void()> on_time) override;
@@ -103,6 +110,7 @@ class LibeventReactor final : public Reactor {
   uint32_t ring_polls_ = 0;
   bool stopped_ = false;
   std::chrono::seconds probe_tcp_after_{0};
+  std::optional<int> memory_node_;
   std::mutex posted_mutex_;
   std::vector<std::function<void()>> posted_;
   Descriptor wake_fd_;

@@ -33,8 +33,11 @@ struct Echo final : StreamEvents {
       stream.reset();
     }
   }
-  void on_writable() override {}
+  void on_writable() override { ++writable; }
+  void on_half_free() override { ++half_free; }
   std::unique_ptr<ByteStream> stream;
+  int writable = 0;   // how often on_writable() was called
+  int half_free = 0;  // how often on_half_free() was called
 };
 
 struct EchoListener final : ListenerEvents {
@@ -306,6 +309,159 @@ TEST(LibeventReactor, AsksAllRingsForDoorbellsOnlyWhileItSleeps) {
   reactor.iterate();
   EXPECT_EQ(second.side->readable().size(), 5u);
   EXPECT_EQ(second.side->hear(), 0u) << "neither side rang";
+}
+
+std::string text_in(hatrpc::ring::Channel& side) {
+  const auto there = side.readable();
+  std::string text(reinterpret_cast<const char*>(there.data()), there.size());
+  side.consume(there.size());
+  return text;
+}
+
+std::span<std::byte> reserve(ByteStream& stream, std::string_view text) {
+  const auto space = stream.reserve(text.size());
+  EXPECT_EQ(space.size(), text.size());
+  std::memcpy(space.data(), text.data(), space.size());
+  return space;
+}
+
+IoResult write(ByteStream& stream, std::span<const std::byte> bytes) {
+  const iovec part{const_cast<std::byte*>(bytes.data()), bytes.size()};
+  return stream.write({&part, 1});
+}
+
+TEST(LibeventReactor, WritesReservedBytesOfARingInTheirOrder) {
+  LibeventReactor reactor;
+  RingEnd end(reactor);
+  ByteStream& stream = *end.echo.stream;
+  const size_t ring_bytes = end.side->memory()->ring_bytes();
+  // Begins shortly before the end of the ring, so that the reserved bytes cross it.
+  const std::vector<std::byte> filler(ring_bytes - 4);
+  ASSERT_EQ(write(stream, filler).bytes, filler.size());
+  end.side->consume(filler.size());
+
+  const auto one = reserve(stream, "one ");
+  const auto two = reserve(stream, "two ");
+  const auto three = reserve(stream, "three");
+  EXPECT_TRUE(stream.reserve(ring_bytes).empty()) << "the ring has no space for so many bytes";
+  EXPECT_TRUE(stream.descriptors().empty()) << "another process would not know of the space";
+  const std::vector<std::byte> other(3, std::byte{'x'});
+  EXPECT_EQ(write(stream, other).kind, IoResult::Kind::kWouldBlock);
+  EXPECT_EQ(text_in(*end.side), "") << "reserved bytes are not written yet";
+
+  EXPECT_EQ(write(stream, one).bytes, one.size());
+  EXPECT_EQ(text_in(*end.side), "one ");
+  stream.unreserve(two.data());
+  const auto four = reserve(stream, ", four");
+  EXPECT_EQ(write(stream, three).bytes, three.size());
+  EXPECT_EQ(write(stream, four).bytes, four.size());
+  EXPECT_EQ(write(stream, other).bytes, other.size());
+  EXPECT_EQ(text_in(*end.side), "three, fourxxx");
+  stream.unreserve(four.data());  // has no effect on space that was written
+  EXPECT_FALSE(stream.descriptors().empty());
+}
+
+TEST(LibeventReactor, BreaksARingWhoseReaderTakesReservedSpaceBack) {
+  LibeventReactor reactor;
+  RingEnd end(reactor);
+  ByteStream& stream = *end.echo.stream;
+  const std::vector<std::byte> filler(100);
+  ASSERT_EQ(write(stream, filler).bytes, filler.size());
+  end.side->consume(filler.size());
+  const auto space = stream.reserve(end.side->memory()->ring_bytes());
+  ASSERT_FALSE(space.empty());
+  end.side->memory()->control().sides[0].consumed.store(0);
+  EXPECT_TRUE(stream.reserve(1).empty());
+  const IoResult result = write(stream, space);
+  EXPECT_EQ(result.kind, IoResult::Kind::kError);
+  EXPECT_EQ(result.error, EPROTO);
+  EXPECT_EQ(write(stream, filler).kind, IoResult::Kind::kError);
+}
+
+void iterate(LibeventReactor& reactor, int times) {
+  for (int i = 0; i < times; ++i) {
+    reactor.post([] {});  // otherwise the reactor would sleep
+    reactor.iterate();
+  }
+}
+
+TEST(LibeventReactor, WritesOnlyTheFirstOfSeveralReservedSpaces) {
+  LibeventReactor reactor;
+  RingEnd end(reactor);
+  ByteStream& stream = *end.echo.stream;
+  const auto one = reserve(stream, "one ");
+  const auto two = reserve(stream, "two");
+  EXPECT_EQ(write(stream, two).kind, IoResult::Kind::kWouldBlock);
+  EXPECT_EQ(text_in(*end.side), "") << "\"one \" can still be on its way to the first space";
+  EXPECT_EQ(write(stream, one).kind, IoResult::Kind::kOk);
+  EXPECT_EQ(write(stream, two).kind, IoResult::Kind::kOk);
+  EXPECT_EQ(text_in(*end.side), "one two");
+  EXPECT_FALSE(stream.unreserve(two.data()));
+}
+
+TEST(LibeventReactor, ReportsOnceThatHalfOfARingIsFree) {
+  LibeventReactor reactor;
+  RingEnd end(reactor);
+  ByteStream& stream = *end.echo.stream;
+  const size_t ring_bytes = end.side->memory()->ring_bytes();
+  EXPECT_EQ(stream.shortage(ring_bytes), 0u);
+  const std::vector<std::byte> filler(ring_bytes - 100);
+  ASSERT_EQ(write(stream, filler).bytes, filler.size());
+  EXPECT_EQ(stream.shortage(50), 0u);
+  EXPECT_EQ(stream.shortage(2 * ring_bytes), 0u) << "such a number can never fit";
+  EXPECT_EQ(stream.shortage(ring_bytes), ring_bytes - 100);
+  iterate(reactor, 3);
+  EXPECT_EQ(end.echo.half_free, 0);
+
+  // The reactor sleeps until the other side has read enough, and its doorbell rings.
+  end.side->consume(100);
+  std::thread application([&] {
+    std::this_thread::sleep_for(100ms);
+    end.side->consume(ring_bytes / 2 - 200);
+    std::this_thread::sleep_for(20ms);
+    end.side->consume(100);
+  });
+  const auto guard = reactor.timer([] { ADD_FAILURE() << "nothing was reported"; });
+  guard->set(reactor.now() + 10s);
+  while (end.echo.half_free == 0 && !testing::Test::HasFailure()) reactor.iterate();
+  application.join();
+  EXPECT_EQ(end.side->readable().size(), ring_bytes / 2 - 100);
+  iterate(reactor, 3);
+  EXPECT_EQ(end.echo.half_free, 1);
+
+  EXPECT_EQ(stream.shortage(ring_bytes), ring_bytes / 2 - 100);
+  iterate(reactor, 3);
+  EXPECT_EQ(end.echo.half_free, 1) << "half of the ring is free";
+}
+
+TEST(LibeventReactor, ReportsThatTheReaderOfAFullRingIsGone) {
+  LibeventReactor reactor;
+  RingEnd end(reactor);
+  ByteStream& stream = *end.echo.stream;
+  stream.want_read(false);
+  const size_t ring_bytes = end.side->memory()->ring_bytes();
+  const std::vector<std::byte> filler(ring_bytes);
+  ASSERT_EQ(write(stream, filler).bytes, filler.size());
+  EXPECT_EQ(stream.shortage(ring_bytes), ring_bytes);
+  end.side.reset();
+  const auto guard = reactor.timer([] { ADD_FAILURE() << "nothing was reported"; });
+  guard->set(reactor.now() + 10s);
+  while (end.echo.half_free == 0 && !testing::Test::HasFailure()) reactor.iterate();
+  EXPECT_EQ(stream.shortage(ring_bytes), 0u) << "the next write must find out";
+  EXPECT_EQ(write(stream, filler).error, EPIPE);
+}
+
+TEST(LibeventReactor, CallsAWriterAgainWhenReservedSpaceIsGivenBack) {
+  LibeventReactor reactor;
+  RingEnd end(reactor);
+  ByteStream& stream = *end.echo.stream;
+  const auto space = reserve(stream, "never written");
+  stream.want_write(true);
+  iterate(reactor, 3);
+  EXPECT_EQ(end.echo.writable, 0) << "no other bytes can be written";
+  stream.unreserve(space.data());
+  iterate(reactor, 1);
+  EXPECT_GE(end.echo.writable, 1);
 }
 
 TEST(ListenSocket, ReplacesAStalePathButNotALivingOne) {

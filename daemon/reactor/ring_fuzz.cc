@@ -110,6 +110,7 @@ class Connection final : public StreamEvents {
     const IoResult result = stream_->write(from);
     note_error(result, EPIPE, false);
     if (result.kind != IoResult::Kind::kOk) return result.kind;
+    require(reserved_.empty(), "it wrote before the reserved bytes");
     require(result.bytes >= 1 && result.bytes <= bytes, "it wrote no byte or too many");
     written_ += result.bytes;
     return result.kind;
@@ -132,6 +133,43 @@ class Connection final : public StreamEvents {
     read_ += bytes;
     if (!borrows) return stream_->take(bytes);
     borrowed_.push_back(stream_->borrow(bytes));
+  }
+  // Reserves space for `bytes` bytes; end_reservation() ends it.
+  void reserve(size_t bytes) {
+    if (!stream_ || bytes == 0 || ended_writes_) return;
+    const std::span<std::byte> space = stream_->reserve(bytes);
+    if (space.empty()) return;
+    require(space.size() == bytes, "it reserves another number of bytes");
+    memory_ = stream_->space_memory();
+    require(memory_ != nullptr && memory_->data() <= space.data() &&
+                space.data() + bytes <= memory_->data() + memory_->size(),
+            "it reserves more than its memory");
+    reserved_.push_back(space);
+  }
+  // Writes a reserved space, which only the first one may be, or gives it back.
+  void end_reservation(size_t which, bool writes) {
+    if (!stream_ || reserved_.empty()) return;
+    const auto one = reserved_.begin() + static_cast<ptrdiff_t>(which % reserved_.size());
+    const std::span<std::byte> space = *one;
+    const bool is_first = one == reserved_.begin();
+    reserved_.erase(one);
+    for (size_t i = 0; i < space.size(); ++i) space[i] = pattern(written_ + i);
+    if (writes && !ended_writes_) {
+      const iovec part{space.data(), space.size()};
+      const IoResult result = stream_->write({&part, 1});
+      note_error(result, EPIPE, false);
+      const bool is_written = result.kind == IoResult::Kind::kOk;
+      require(!is_written || (is_first && result.bytes == space.size()), "it wrote too early");
+      require(result.kind != IoResult::Kind::kWouldBlock || !is_first, "reserved space is free");
+      if (is_written) {
+        written_ += result.bytes;
+        return require(!stream_->unreserve(space.data()), "it reserves what was written");
+      }
+    }
+    stream_->unreserve(space.data());
+  }
+  void ask_for_shortage(size_t bytes) {
+    if (stream_) require(stream_->shortage(bytes) <= bytes, "more is missing than was wanted");
   }
   void give_back(size_t which) {
     if (!stream_ || borrowed_.empty()) return;
@@ -222,6 +260,7 @@ class Connection final : public StreamEvents {
   uint64_t written_ = 0;
   unsigned sum_ = 0;
   std::vector<uint64_t> borrowed_;
+  std::vector<std::span<std::byte>> reserved_;
   std::shared_ptr<const std::span<std::byte>> memory_;
   std::unique_ptr<Rogue> rogue_;
   std::unique_ptr<RingStream> stream_;
@@ -304,7 +343,7 @@ class Run {
   }
 
   void step(Connection& connection) {
-    switch (input_.next() % 16) {
+    switch (input_.next() % 18) {
       case 0:
       case 1:
         return iterate();
@@ -338,6 +377,11 @@ class Run {
       case 14:
         connection.look_at_memory();
         return connection.give_back(input_.next());
+      case 15:
+        return connection.reserve(size_t{input_.next()} * (1 + input_.next()));
+      case 16:
+        connection.ask_for_shortage(size_t{input_.next()} << 12);
+        return connection.end_reservation(input_.next(), input_.next() % 4 != 0);
       default:
         if (input_.next() % 8 == 0) connection.end();
     }

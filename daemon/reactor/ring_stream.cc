@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "base/cores.h"
 #include "base/transitions.h"
 #include "daemon/reactor/socket_address.h"
 
@@ -24,6 +25,13 @@ RingStream::RingStream(LibeventReactor& reactor, Descriptor socket, ring::Side s
     : reactor_(reactor), events_(events), socket_(std::move(socket)), side_(side) {
   event_assign(&event_, reactor.base_.get(), socket_.get(), EV_READ | EV_PERSIST, on_event, this);
   handshake_.emplace(side, socket_.get(), ring::kRingBytesDefault, kRingBytesMax);
+  if (reactor.memory_node_ && side == ring::Side::kAcceptor) {
+    // If the kernel refuses the node, which it permitted when the daemon started, the memory comes
+    // from another node.
+    handshake_->place_memory([node = *reactor.memory_node_](std::span<std::byte> mapped) {
+      (void)prefer_numa_node(mapped, node);
+    });
+  }
   event_add(&event_, nullptr);
   greet();
 }
@@ -102,36 +110,45 @@ void RingStream::change_to(Attention next) {
 }
 
 bool RingStream::has_news() {
-  if (error_ != 0) return reading_ || writing_;
+  if (error_ != 0) return reading() || writing();
   if (!channel_) return false;
-  if (reading_ && (again_ || ended_)) return true;
-  if (channel_->broken()) return reading_ || writing_;
-  if (reading_ && (!channel_->readable().empty() || channel_->at_end())) return true;
-  return writing_ && (!channel_->writable().empty() || channel_->gone());
+  if (reading() && (again_ || ended_)) return true;
+  if (channel_->broken()) return reading() || writing();
+  if (reading() && (!channel_->readable().empty() || channel_->at_end())) return true;
+  if (has_half_free()) return true;
+  return writing() && (may_write() || channel_->gone());
 }
 
 void RingStream::notify() {
   hot_since_ = reactor_.now();
-  const bool writes = writing_ && (error_ != 0 || channel_->broken() || channel_->gone() ||
-                                   !channel_->writable().empty());
+  const bool writes =
+      writing() && (error_ != 0 || channel_->broken() || channel_->gone() || may_write());
   // Delivers at most one event per poll, as for sockets, because the callback can destroy this
   // stream.
   if (writes) {
     events_.on_writable();
-  } else if (reading_) {  // false if the other side has set its counters back
+  } else if (error_ == 0 && has_half_free()) {
+    awaits_half_free_ = false;
+    events_.on_half_free();
+  } else if (reading()) {  // false if the other side has set its counters back
     again_ = false;
     events_.on_readable();
   }
 }
 
 uint32_t RingStream::wishes() const {
-  return (reading_ ? ring::kForData : 0) | (writing_ ? ring::kForSpace : 0);
+  const bool waits_for_space = (writing() && reserved_.empty()) || awaits_half_free_;
+  return (reading() ? ring::kForData : 0) | (waits_for_space ? ring::kForSpace : 0);
 }
 
 bool RingStream::cool() {
-  if (has_news()) return false;
   const bool waits = channel_ && wishes() != 0;
-  if (waits && !channel_->may_sleep(wishes())) return false;
+  if (waits) channel_->arm(wishes());
+  // Checked after arm(), so that the other side sees the bits or this side sees the news.
+  if (has_news()) {
+    if (waits) channel_->stay_awake(wishes());
+    return false;
+  }
   change_to(waits ? Attention::kDoorbell : Attention::kNone);
   return true;
 }
@@ -146,16 +163,17 @@ void RingStream::disarm() {
 
 // --- ByteStream ---
 
-void RingStream::want_read(bool wanted) {
-  reading_ = wanted;
-  again_ = again_ && wanted;
+void RingStream::want(uint32_t event, bool wanted) {
+  wanted_ = wanted ? wanted_ | event : wanted_ & ~event;
   if (wanted) heat();
 }
 
-void RingStream::want_write(bool wanted) {
-  writing_ = wanted;
-  if (wanted) heat();
+void RingStream::want_read(bool wanted) {
+  again_ = again_ && wanted;
+  want(ring::kForData, wanted);
 }
+
+void RingStream::want_write(bool wanted) { want(ring::kForSpace, wanted); }
 
 IoResult RingStream::read(std::span<std::byte> into) {
   if (error_ != 0) return {IoResult::Kind::kError, 0, error_};
@@ -210,7 +228,7 @@ void RingStream::give_back(uint64_t borrowed) {
   if (bytes != 0) channel_->release(bytes);
 }
 
-std::shared_ptr<const std::span<std::byte>> RingStream::memory() {
+std::shared_ptr<const std::span<std::byte>> RingStream::mapped(ring::Side writer) {
   if (!channel_) return nullptr;
   struct Part {
     std::shared_ptr<const ring::Memory> all;
@@ -218,12 +236,15 @@ std::shared_ptr<const std::span<std::byte>> RingStream::memory() {
   };
   const auto& all = channel_->memory();
   const auto part =
-      std::make_shared<Part>(all, std::span(all->ring(ring::other(side_)), 2 * all->ring_bytes()));
+      std::make_shared<Part>(all, std::span(all->ring(writer), 2 * all->ring_bytes()));
   return {part, &part->bytes};
 }
 
 std::vector<int> RingStream::descriptors() const {
-  if (!channel_ || error_ != 0 || ended_ || !held_.empty() || channel_->broken()) return {};
+  if (!channel_ || error_ != 0 || ended_ || !held_.empty() || !reserved_.empty() ||
+      channel_->broken()) {
+    return {};
+  }
   return {channel_->fd(), channel_->memory()->fd()};
 }
 
@@ -231,6 +252,14 @@ IoResult RingStream::write(std::span<const iovec> from) {
   if (error_ != 0) return {IoResult::Kind::kError, 0, error_};
   if (!channel_) return {IoResult::Kind::kWouldBlock};
   if (channel_->gone()) return {IoResult::Kind::kError, 0, EPIPE};
+  if (channel_->broken()) return broken();
+  if (!reserved_.empty()) {
+    // Only the bytes that were reserved first: others would take the space of the first.
+    const Reserved& first = reserved_.front();
+    if (from.front().iov_base != first.data) return {IoResult::Kind::kWouldBlock};
+    DCHECK(from.size() == 1 && from.front().iov_len == first.bytes);
+    return write_reserved();
+  }
   size_t wanted = 0;
   for (const iovec& part : from) wanted += part.iov_len;
   const auto space = channel_->writable(wanted);
@@ -244,6 +273,81 @@ IoResult RingStream::write(std::span<const iovec> from) {
   if (written == 0) return {IoResult::Kind::kWouldBlock};
   channel_->publish(written);
   return {IoResult::Kind::kOk, written};
+}
+
+// --- Reserved space ---
+
+// Returns how many bytes the space at `at` begins after the next byte to write. The ring is mapped
+// twice in a row, so space that crosses the end of the ring is contiguous.
+size_t RingStream::ahead(const std::byte* at) {
+  const auto distance = static_cast<size_t>(at - channel_->writable(0).data());
+  return distance & (channel_->memory()->ring_bytes() - 1);
+}
+
+std::span<std::byte> RingStream::reserve(size_t bytes) {
+  if (error_ != 0 || !channel_ || ends_writes_ || channel_->gone() || channel_->broken()) return {};
+  const size_t before =
+      reserved_.empty() ? 0 : ahead(reserved_.back().data) + reserved_.back().bytes;
+  const auto space = channel_->writable(before + bytes);
+  if (channel_->broken() || space.size() < before + bytes) return {};
+  reserved_.push_back({space.data() + before, bytes});
+  return space.subspan(before, bytes);
+}
+
+// Writes the bytes that were reserved first. They are moved if a space before them was given back
+// unused.
+IoResult RingStream::write_reserved() {
+  const auto [data, bytes] = reserved_.front();
+  reserved_.erase(reserved_.begin());
+  const auto space = channel_->writable(bytes);
+  if (space.size() < bytes) {  // the other side has set its counter back
+    error_ = EPROTO;
+    return broken();
+  }
+  std::byte* const to = space.data();
+  // `to` + `distance` can differ from `data`, because each byte of the ring has two addresses. Only
+  // with this one does memmove() see that the two ranges overlap.
+  if (const size_t distance = ahead(data); distance != 0) std::memmove(to, to + distance, bytes);
+  channel_->publish(bytes);
+  return {IoResult::Kind::kOk, bytes};
+}
+
+// --- Space that is free again ---
+
+// Returns how many written bytes the other side has not read yet. The result can be too high if it
+// is at most `at_most`: up to this number, the function avoids a load of the other side's counter,
+// which would be a cache miss for nearly every message.
+size_t RingStream::unread(size_t at_most) {
+  const size_t ring_bytes = channel_->memory()->ring_bytes();
+  return ring_bytes - channel_->writable(ring_bytes - at_most).size();
+}
+
+bool RingStream::has_half_free() {
+  if (!awaits_half_free_ || !channel_) return false;
+  if (channel_->gone()) return true;  // nobody will read; only a write finds this out
+  const size_t half = channel_->memory()->ring_bytes() / 2;
+  return unread(half) <= half;
+}
+
+size_t RingStream::shortage(size_t bytes) {
+  awaits_half_free_ = false;
+  if (error_ != 0 || !channel_ || channel_->broken() || channel_->gone()) return 0;
+  const size_t ring_bytes = channel_->memory()->ring_bytes();
+  if (bytes > ring_bytes) return 0;
+  const size_t used = unread(ring_bytes / 4);
+  const size_t free = ring_bytes - used;
+  if (channel_->broken() || bytes <= free) return 0;
+  awaits_half_free_ = free < ring_bytes / 4;
+  if (awaits_half_free_) heat();
+  return bytes - free;
+}
+
+bool RingStream::unreserve(const std::byte* at) {
+  const auto found = std::ranges::find(reserved_, at, &Reserved::data);
+  if (found == reserved_.end()) return false;
+  reserved_.erase(found);
+  if (writing()) heat();
+  return true;
 }
 
 void RingStream::shutdown_write() {

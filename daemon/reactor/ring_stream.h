@@ -46,7 +46,11 @@ class RingStream final : public ByteStream {
   void take(size_t bytes) override { hold(bytes, false); }
   uint64_t borrow(size_t bytes) override { return hold(bytes, true); }
   void give_back(uint64_t borrowed) override;
-  std::shared_ptr<const std::span<std::byte>> memory() override;
+  std::shared_ptr<const std::span<std::byte>> memory() override { return mapped(other(side_)); }
+  std::span<std::byte> reserve(size_t bytes) override;
+  bool unreserve(const std::byte* at) override;
+  size_t shortage(size_t bytes) override;
+  std::shared_ptr<const std::span<std::byte>> space_memory() override { return mapped(side_); }
   std::vector<int> descriptors() const override;
 
  private:
@@ -80,28 +84,43 @@ class RingStream final : public ByteStream {
     bool borrowed;
   };
   uint64_t hold(size_t bytes, bool borrowed);
+  // Space that reserve() has returned.
+  struct Reserved {
+    const std::byte* data;
+    size_t bytes;
+  };
+  size_t unread(size_t at_most);
+  bool has_half_free();
+  bool may_write() { return reserved_.empty() && !channel_->writable().empty(); }
+  IoResult write_reserved();
+  size_t ahead(const std::byte* at);
+  std::shared_ptr<const std::span<std::byte>> mapped(hatrpc::ring::Side writer);
   static IoResult broken();
 
   static void on_event(evutil_socket_t, short, void* self);
   void greet();
   void heat();
+  bool reading() const { return (wanted_ & hatrpc::ring::kForData) != 0; }
+  bool writing() const { return (wanted_ & hatrpc::ring::kForSpace) != 0; }
+  void want(uint32_t event, bool wanted);
   uint32_t wishes() const;
 
   LibeventReactor& reactor_;
   StreamEvents& events_;
   Descriptor socket_;  // empty once channel_ exists, which then owns the socket
   const hatrpc::ring::Side side_;
-  int error_ = 0;  // an errno value: the handshake has failed
-  bool reading_ = false;
-  bool writing_ = false;
+  int error_ = 0;        // an errno value: the handshake or a write of reserved bytes has failed
+  uint32_t wanted_ = 0;  // the events that the owner wants: hatrpc::ring::kForData, kForSpace
   Attention attention_ = Attention::kNone;
   bool again_ = false;             // read_again() was called
+  bool awaits_half_free_ = false;  // shortage() has found that less than a quarter is free
   std::optional<IoResult> ended_;  // set once the end or an error was read: read() returns it from
                                    // then on
   bool ends_writes_ = false;       // shutdown_write() was called, perhaps before channel_ existed
   TimePoint hot_since_{};          // when something last arrived, or heat() was called
   uint64_t released_ = 0;          // entries removed from held_ since the stream began
   Fifo<Held> held_;
+  std::vector<Reserved> reserved_;  // in the order of reserving; few, because they fit the ring
   std::optional<hatrpc::ring::Handshake> handshake_;
   std::optional<hatrpc::ring::Channel> channel_;
   event event_;

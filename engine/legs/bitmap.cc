@@ -156,7 +156,7 @@ void Bitmap::take_new() {
     if (count < 64) turned &= (Word{1} << count) - 1;
     for (; turned != 0 && !lane_.broken(); turned &= turned - 1) {
       const uint64_t sequence = run + static_cast<uint64_t>(std::countr_zero(turned));
-      if (sequence >= receiver_.next() && !receiver_.arrival(sequence).here)
+      if (sequence >= receiver_.next() && !receiver_.arrival(sequence).here())
         found |= take(sequence);
     }
     run += count;
@@ -172,7 +172,7 @@ void Bitmap::take_new() {
 // Delivers the message in the slot of message `sequence`. Returns false if this message has not
 // arrived completely, or if the slot contains a message of another round.
 bool Bitmap::take(uint64_t sequence) {
-  const std::byte* slot = receiver_.landing(sequence, stride(receiver_.shape())).data;
+  const std::byte* slot = receiver_.slot_of(sequence, stride(receiver_.shape())).data;
   Envelope envelope;
   std::memcpy(&envelope, slot, sizeof envelope);
   const bool ours = envelope.kind == ControlKind::kMessage && envelope.leg == leg_ &&

@@ -184,7 +184,7 @@ void Fetch::begin_reads() {
   for (uint64_t sequence = receiver_.next(); sequence != receiver_.next() + wanted; ++sequence) {
     if (reads_.size() >= wanted || lane_.space() == 0) break;
     const bool is_read = std::ranges::find(reads_, sequence, &Read::sequence) != reads_.end();
-    if (is_read || receiver_.arrival(sequence).here) continue;
+    if (is_read || receiver_.arrival(sequence).here()) continue;
     Read& read = reads_.emplace_back();
     read.sequence = sequence;
     read.level = levels_;
@@ -210,7 +210,7 @@ void Fetch::read_index(Read& read, uint64_t index) {
 void Fetch::read_slot(Read& read, uint32_t from, uint32_t to) {
   const uint64_t slot = read.sequence & (receiver_.shape().slots - 1);
   const RemoteBuffer& slots = lane_.other().slots;
-  Segment here = receiver_.landing(read.sequence, to - from);
+  Segment here = receiver_.slot_of(read.sequence, to - from);
   here.data += from;
   read.bytes = to;
   lane_.post_signaled(
@@ -242,7 +242,7 @@ void Fetch::take_index(Read& read) {
 }
 
 void Fetch::take_slot(Read& read) {
-  const std::byte* slot = receiver_.landing(read.sequence, read.bytes).data;
+  const std::byte* slot = receiver_.slot_of(read.sequence, read.bytes).data;
   Envelope envelope;
   if (read.bytes < sizeof envelope) return in_vain(read);
   std::memcpy(&envelope, slot, sizeof envelope);
@@ -284,7 +284,7 @@ void Fetch::ask_for_pushes() {
   const uint64_t from = receiver_.next();
   for (uint64_t sequence = from + 1; sequence != from + receiver_.shape().slots; ++sequence) {
     Arrival& arrival = receiver_.arrival(sequence);
-    if (arrival.here && arrival.leg == leg_) arrival.here = false;
+    if (arrival.here() && arrival.leg == leg_) arrival.stage = Arrival::Stage::kUnknown;
   }
   receiver_.set_fetch_epoch(++epoch_);
   lane_.send_control(ControlKind::kPush, leg_, from);

@@ -2,7 +2,7 @@
 // engine/legs/read_rndv.cc: rendezvous by READ: the receiver R READs a message from the memory of
 // the sender S.
 //
-//   S ── SEND (announce: n bytes at address, rkey) ──▶ R      R takes a buffer from its arena
+//   S ── SEND (announce: n bytes at address, rkey) ──▶ R      R finds memory for it
 //   S ◀═════════════ READ … READ ═════════════════════ R      in chunks
 //   S ◀───────────── SEND (done) ───────────────────── R      S frees its buffer
 //
@@ -41,10 +41,7 @@ class ReadRndv final : public Rendezvous {
 
  private:
   void on_buffer(const Incoming& incoming) override {
-    move({.sequence = incoming.sequence,
-          .there = incoming.there,
-          .here = {incoming.buffer.bytes().data(), incoming.frame.payload_bytes,
-                   incoming.buffer.lkey()}});
+    move({.sequence = incoming.sequence, .there = incoming.there, .here = incoming.here});
   }
 
   void post_chunk(const Transfer& transfer, const Segment& here, const RemoteBuffer& there,

@@ -23,8 +23,8 @@ void Rendezvous::announced(const Envelope& control, const RemoteBuffer& there) {
   const uint32_t at_once =
       row(receiver_.shape().leg).replies ? receiver_.shape().slots : kRendezvousMax;
   const bool good = sequence && receiver_.receives_by(leg_) && bytes != 0 &&
-                    bytes <= kMessageBytesMax && buffer_of(*sequence) == nullptr &&
-                    incoming_.size() + announced_.size() < at_once;
+                    bytes <= kMessageBytesMax && incoming_.size() + announced_.size() < at_once &&
+                    receiver_.announce(*sequence, control.frame);
   if (!good) return lane_.breaks("it announces a message that is not expected now");
   announced_.push_back({.sequence = *sequence, .frame = control.frame, .there = there});
   find_buffers();
@@ -34,14 +34,9 @@ bool Rendezvous::find_buffers() {
   bool found = false;
   while (!announced_.empty() && announced_.front().sequence == lane_.first_waiting()) {
     Incoming& first = announced_.front();
-    auto buffer =
-        lane_.poller().arena().take_target(first.frame.payload_bytes, lane_.options().owner);
-    if (!buffer) {
-      lane_.check_refusal(Purpose::kReceive, first.frame.payload_bytes);
-      break;
-    }
+    if (!find_memory(first)) break;
+    receiver_.begin_to_move(first.sequence);
     found = true;
-    first.buffer = std::move(*buffer);
     incoming_.push_back(std::move(first));
     announced_.pop_front();
     on_buffer(incoming_.back());
@@ -50,16 +45,41 @@ bool Rendezvous::find_buffers() {
   return found;
 }
 
-Buffer* Rendezvous::buffer_of(uint64_t sequence) {
+// Finds memory for a message. Returns false if there is none yet. Only READs go to an application's
+// memory: a peer's WRITE would need the right to access this memory.
+bool Rendezvous::find_memory(Incoming& message) {
+  if (!receiver_.is_announced(message.sequence)) {
+    lane_.breaks("it sent a message in another way than it announced");
+    return false;
+  }
+  const uint32_t bytes = message.frame.payload_bytes;
+  if (row(leg_).reads) {
+    const Landing landing = receiver_.landing_for(message.sequence);
+    message.here = {landing.data, bytes, landing.lkey};
+    if (landing.data != nullptr) return true;
+    if (landing.later) return false;
+  }
+  auto buffer = lane_.poller().arena().take_target(bytes, lane_.options().owner);
+  if (!buffer) {
+    lane_.check_refusal(Purpose::kReceive, bytes);
+    return false;
+  }
+  message.buffer = std::move(*buffer);
+  message.here = {message.buffer.bytes().data(), bytes, message.buffer.lkey()};
+  return true;
+}
+
+const Rendezvous::Incoming* Rendezvous::incoming(uint64_t sequence) const {
   const auto found = std::ranges::find(incoming_, sequence, &Incoming::sequence);
-  return found == incoming_.end() ? nullptr : &found->buffer;
+  return found == incoming_.end() ? nullptr : &*found;
 }
 
 void Rendezvous::arrived(uint64_t sequence) {
   const auto found = std::ranges::find(incoming_, sequence, &Incoming::sequence);
   Incoming incoming = std::move(*found);
   incoming_.erase(found);
-  receiver_.arrive(sequence, incoming.frame, std::move(incoming.buffer), leg_);
+  receiver_.arrive(sequence, incoming.frame, {incoming.here.data, incoming.here.bytes},
+                   std::move(incoming.buffer), leg_);
 }
 
 // --- The side that moves the bytes ---

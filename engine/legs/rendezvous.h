@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// engine/legs/rendezvous.h: the common part of both rendezvous legs. The receiver takes a buffer
-// for a message that the sender has announced. Then one of the two sides moves the message in
-// chunks, with several chunks outstanding.
+// engine/legs/rendezvous.h: the common part of both rendezvous legs. The receiver finds memory for
+// a message that the sender has announced: a buffer of its arena or, if it READs the message, the
+// memory of the application for which the message is. Then one of the two sides moves the message
+// in chunks, with several chunks outstanding.
 //
 // Bounds   at most kRendezvousMax messages per lane and direction; at most RendezvousOptions::depth
 //          outstanding chunks of `chunk_bytes` bytes. If the receiver has no free buffer,
@@ -37,25 +38,27 @@ class Rendezvous : public LegHandler {
     uint32_t posted = 0;
     uint32_t moved = 0;
   };
-  // A message that the other side has announced to this side. `buffer` is empty until this side has
-  // found a buffer.
+  // A message that the other side has announced to this side. `here` is empty until this side has
+  // found memory for the message: in `buffer`, or in an application's memory.
   struct Incoming {
     uint64_t sequence = 0;
     FrameHeader frame;
     RemoteBuffer there;
+    Segment here;
     Buffer buffer;
   };
 
   // Handles an announcement; called at the receiver. `there` is the message's memory at the sender;
   // it is empty if the sender moves the bytes.
   void announced(const Envelope& control, const RemoteBuffer& there);
-  // Starts the transfer (READ) or requests it (WRITE); called at the receiver, once it has found a
-  // buffer.
+  // Starts the transfer (READ) or requests it (WRITE); called at the receiver, once it has found
+  // memory for the message.
   virtual void on_buffer(const Incoming& incoming) = 0;
   // Passes message `sequence` to the lane; called at the receiver, once the whole message is in its
-  // buffer.
+  // memory.
   void arrived(uint64_t sequence);
-  Buffer* buffer_of(uint64_t sequence);
+  // Returns the message with this number that has memory, or null if there is none.
+  const Incoming* incoming(uint64_t sequence) const;
 
   void move(const Transfer& transfer);
   virtual void post_chunk(const Transfer& transfer, const Segment& here, const RemoteBuffer& there,
@@ -65,6 +68,7 @@ class Rendezvous : public LegHandler {
  private:
   void post_chunks();
   bool find_buffers();
+  bool find_memory(Incoming& message);
   void update_may_poll() { set_may_poll(!announced_.empty() || !moving_.empty()); }
 
   Fifo<Incoming> announced_;

@@ -38,8 +38,8 @@ class WriteRndv final : public Rendezvous {
   }
 
   void on_imm(uint64_t sequence, uint32_t bytes) override {
-    const Buffer* buffer = buffer_of(sequence);
-    if (buffer == nullptr || bytes == 0 || bytes > buffer->bytes().size()) {
+    const Incoming* message = incoming(sequence);
+    if (message == nullptr || bytes == 0 || bytes > message->here.bytes) {
       return lane_.breaks("it completes a message that it did not announce");
     }
     arrived(sequence);

@@ -322,6 +322,12 @@ void LaneSet::Member::on_frame(const FrameHeader& header, Bytes payload) {
   set.events_.on_lane_message(set, number, header, payload);
 }
 
+Landing LaneSet::Member::landing_for(const FrameHeader& header, bool is_next) {
+  const bool must_show = set.options_.nonces && set.role_ == Session::Role::kAcceptor;
+  if (state != State::kUp || (must_show && !shown)) return {};
+  return set.events_.on_lane_landing(set, number, header, is_next);
+}
+
 void LaneSet::Member::on_returned(uint64_t frame) {
   set.events_.on_lane_returned(set, number, frame);
 }

@@ -54,6 +54,13 @@ class LaneSetEvents {
   virtual void on_lane_up(LaneSet& lanes, uint32_t lane) = 0;
   virtual void on_lane_message(LaneSet& lanes, uint32_t lane, const FrameHeader& header,
                                Bytes payload) = 0;
+  // Returns the memory for the payload of a frame that the lane is about to READ, or no memory
+  // (LaneEvents::landing_for()).
+  virtual Landing on_lane_landing(LaneSet&, [[maybe_unused]] uint32_t lane,
+                                  [[maybe_unused]] const FrameHeader& header,
+                                  [[maybe_unused]] bool is_next) {
+    return {};
+  }
   // Reports that the lane no longer uses the memory that frame `frame` borrowed from an application
   // (RdmaLane::send_zero_copy()).
   virtual void on_lane_returned(LaneSet&, [[maybe_unused]] uint32_t lane,
@@ -62,7 +69,8 @@ class LaneSetEvents {
   // lane that has carried no message for idle_timeout and on which no reply is outstanding.
   virtual bool may_close(LaneSet&, [[maybe_unused]] uint32_t lane) { return true; }
   // Reports that the RDMA hardware no longer reads or writes the application memory that the lane
-  // had borrowed. Called after on_lane_down(): in a later flush() or in the destructor of the set.
+  // had borrowed or that on_lane_landing() had returned. Called after on_lane_down(): in a later
+  // flush() or in the destructor of the set.
   virtual void on_lane_gone(LaneSet&, [[maybe_unused]] uint32_t lane) {}
   // Asks whether the set, which has no domain, may have one for a new lane. If this function
   // returns an error, the lane is refused; otherwise on_domain_gone() follows. Returns the budget
@@ -126,6 +134,7 @@ class LaneSet final : public LaneFrames {
   struct Member final : LaneEvents {
     Member(LaneSet& of, uint32_t its_number) : set(of), number(its_number) {}
     void on_frame(const FrameHeader& header, Bytes payload) override;
+    Landing landing_for(const FrameHeader& header, bool is_next) override;
     void on_returned(uint64_t frame) override;
     void on_down(const std::string& reason) override;
 

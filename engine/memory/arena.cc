@@ -5,6 +5,8 @@
 #include <bit>
 #include <utility>
 
+#include "base/cores.h"
+
 namespace hat::engine {
 namespace {
 
@@ -42,9 +44,15 @@ void Buffer::give_back() {
   chunk_ = nullptr;
 }
 
+Arena::Arena(Fabric& fabric, const ArenaOptions& options, std::shared_ptr<MemoryBudget> budget)
+    : fabric_(fabric),
+      step_(granules_of(options.step)),
+      numa_node_(options.numa_node),
+      budget_(std::move(budget)) {}
+
 Result<std::unique_ptr<Arena>> Arena::create(Fabric& fabric, const ArenaOptions& options,
                                              std::shared_ptr<MemoryBudget> budget) {
-  std::unique_ptr<Arena> arena(new Arena(fabric, granules_of(options.step), std::move(budget)));
+  std::unique_ptr<Arena> arena(new Arena(fabric, options, std::move(budget)));
   for (size_t i = 0; i < kPurposes; ++i) {
     const size_t granules = std::max<size_t>(granules_of(options.bytes[i]), 2);
     size_t messages = 0;
@@ -80,6 +88,8 @@ Result<void> Arena::grow(Share& share, size_t count) {
   const PartKind& kind = kParts[static_cast<size_t>(share.purpose)];
   HAT_TRY(MemoryBudget::Charge charge, MemoryBudget::charge(budget_, count * kGranuleBytes));
   HAT_TRY(SharedMemory memory, SharedMemory::create(kind.name, count * kGranuleBytes));
+  // Before the registration, which takes all pages and pins them.
+  if (numa_node_) HAT_TRY_VOID(prefer_numa_node(memory.bytes(), *numa_node_));
   HAT_TRY(auto region, fabric_.register_memory(memory, kind.access));
   if (!fabric_.limits().passes_descriptors) memory.close_descriptor();
   share.chunks.push_back(std::make_unique<ArenaChunk>(

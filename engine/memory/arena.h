@@ -100,6 +100,9 @@ struct ArenaOptions {
   // power of two; 0 means the largest power of two below the size of the part.
   std::array<size_t, 2> messages{};
   size_t step = 0;  // the bytes with which each share begins; 0: all of its bytes
+  // The NUMA node from which the pages come, if it has free memory; nullopt: the node of the core
+  // that uses a page first.
+  std::optional<int> numa_node{};
   size_t total() const { return bytes[0] + bytes[1] + bytes[2]; }
   // Returns at least the bytes that an arena of these options registers when it is created.
   size_t first_total() const { return step == 0 ? total() : std::min(total(), 5 * step); }
@@ -113,7 +116,7 @@ class Arena {
   static constexpr size_t kShares = 5;
 
   // Creates an arena, and registers its first chunks with `fabric`, which must outlive the arena.
-  // All chunks count against `budget`, unless it is null.
+  // All chunks count against `budget`, unless it is null. Fails if the kernel refuses a NUMA node.
   static Result<std::unique_ptr<Arena>> create(Fabric& fabric, const ArenaOptions& options,
                                                std::shared_ptr<MemoryBudget> budget = nullptr);
 
@@ -155,8 +158,7 @@ class Arena {
   };
   // Indexes of shares_. The index of a part's share for lanes is its Purpose.
   static constexpr size_t kMessages = kPurposes;  // plus kReceive or kSend
-  Arena(Fabric& fabric, size_t step, std::shared_ptr<MemoryBudget> budget)
-      : fabric_(fabric), step_(step), budget_(std::move(budget)) {}
+  Arena(Fabric& fabric, const ArenaOptions& options, std::shared_ptr<MemoryBudget> budget);
   const Share& messages(Purpose purpose) const {
     return shares_[kMessages + static_cast<size_t>(purpose)];
   }
@@ -172,6 +174,7 @@ class Arena {
 
   Fabric& fabric_;
   const size_t step_;  // in granules; 0: a share has one chunk
+  const std::optional<int> numa_node_;
   const std::shared_ptr<MemoryBudget> budget_;
   std::array<Share, kShares> shares_;
   uint32_t last_owner_ = 0;

@@ -92,6 +92,16 @@ TEST(Arena, NoPartStarvesAnother) {
   EXPECT_EQ(whole->bytes().size(), size_t{64 << 10});
 }
 
+TEST(Arena, ANumaNodeThatTheKernelRefusesIsAnError) {
+  auto fabric = *open_loop_fabric();
+  const auto arena =
+      Arena::create(*fabric, {.bytes = {64 << 10, 64 << 10, 4 << 10}, .numa_node = 1023});
+  ASSERT_FALSE(arena);
+  EXPECT_NE(arena.error().message.find("cannot request memory on NUMA node 1023"),
+            std::string::npos)
+      << arena.error().message;
+}
+
 TEST(Arena, BuffersGiveThemselvesBackOnce) {
   auto fabric = *open_loop_fabric();
   auto arena = *Arena::create(*fabric, {.bytes = {64 << 10, 64 << 10, 4 << 10}});

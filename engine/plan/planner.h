@@ -43,8 +43,8 @@ inline constexpr uint64_t kSmallBytesMax = 4096;  // HatRPC 4.3: the eager/rende
 // The facts about a host on which a plan depends.
 struct HostFacts {
   uint32_t cores = 1;  // cores that this process may run on
-  // The cores of the NUMA node to which the NIC is attached. hatrpcd does not find out this number,
-  // and uses the number of all cores instead.
+  // The number of these cores on the NUMA node to which the NIC is attached. If this node is not
+  // known, the same as `cores`.
   uint32_t nic_cores = 1;
   bool rdma = false;  // the host has a fabric (access to RDMA) on which lanes can be created
   std::string rdma_absent_reason;  // if `rdma` is false: the reason to quote, e.g. "fabric: tcp"

@@ -19,12 +19,21 @@
 
 namespace hat::engine {
 
-// A message that has arrived; kept until all messages before it have been delivered.
+// A message that has arrived or was announced; kept until all messages before it have been
+// delivered.
 struct Arrival {
-  bool here = false;
+  enum class Stage : uint8_t {
+    kUnknown,    // nothing is known of the message
+    kAnnounced,  // its sender has announced it, so that `frame` is known
+    kMoving,     // it was announced, and has memory into which one of the sides moves it
+    kHere,       // it has arrived
+  };
+  Stage stage = Stage::kUnknown;
+  bool landed = false;  // the payload is, or will be, in memory from LaneEvents::landing_for()
+  bool here() const { return stage == Stage::kHere; }
   Leg leg = Leg::kSend;
   FrameHeader frame;
-  Bytes payload;                    // in `receive`, in `buffer`, or in the lane's window
+  Bytes payload;  // in `receive`, in `buffer`, in the lane's window, or in an application's memory
   std::optional<uint32_t> receive;  // the number of a receive of the poller
   Buffer buffer;
 };
@@ -43,7 +52,7 @@ class ArrivalOrder {
   std::span<Arrival> all() { return arrivals_; }
   // Returns true if message `sequence` may arrive now: it has a slot, and has not arrived yet.
   bool is_coming(uint64_t sequence) const {
-    return sequence >= next_ && sequence < next_ + arrivals_.size() && !at(sequence).here;
+    return sequence >= next_ && sequence < next_ + arrivals_.size() && !at(sequence).here();
   }
   // Returns true if an arrived message waits for a message with a lower number.
   bool has_gap() const { return highest_ > next_; }
@@ -52,7 +61,7 @@ class ArrivalOrder {
   void keep(uint64_t sequence, Arrival arrival) {
     DCHECK(is_coming(sequence)) << "message " << sequence << " has no slot or has arrived";
     at(sequence) = std::move(arrival);
-    at(sequence).here = true;
+    at(sequence).stage = Arrival::Stage::kHere;
     highest_ = std::max(highest_, sequence + 1);
   }
   // Counts message next() as delivered. Returns its number.

@@ -37,6 +37,9 @@ class LaneSide final : public LaneEvents {
   // Handles a received call that expects a reply. If `on_call` is not set, the side replies with
   // the call's payload.
   std::function<void(const FrameHeader&, Bytes)> on_call;
+  // Returns the memory for the payload of a frame that the lane READs. If it is not set, the lane
+  // READs all payloads into its buffers.
+  std::function<Landing(const FrameHeader&, bool is_next)> on_landing;
   bool keeps = true;  // true if `frames` must keep each received frame
   std::vector<Frame> frames;
   uint64_t frame_count = 0;
@@ -50,6 +53,9 @@ class LaneSide final : public LaneEvents {
 
  private:
   void on_frame(const FrameHeader& header, Bytes payload) override;
+  Landing landing_for(const FrameHeader& header, bool is_next) override {
+    return on_landing ? on_landing(header, is_next) : Landing();
+  }
   void on_returned(uint64_t number) override { returned.push_back(number); }
   void on_down(const std::string& reason) override { down.push_back(reason); }
 };

@@ -8,6 +8,9 @@
 #include "engine/rdma/rdma_lane.h"
 
 namespace hat::engine {
+
+using Stage = Arrival::Stage;
+
 namespace {
 
 // Returns how many calls a frame ends. A piece of a reply ends one call if it is the last piece and
@@ -96,13 +99,13 @@ std::optional<uint64_t> ReceiveSide::coming_sequence(uint64_t low_bits, uint32_t
   return in_.is_coming(number) ? std::optional(number) : std::nullopt;
 }
 
-Segment ReceiveSide::landing(uint64_t sequence, uint32_t bytes) const {
+Segment ReceiveSide::slot_of(uint64_t sequence, uint32_t bytes) const {
   const size_t offset = (sequence & (in_.slots() - 1)) * stride(shape_);
   return {window_.bytes().data() + offset, bytes, window_.lkey()};
 }
 
 bool ReceiveSide::arrive_in_window(uint64_t sequence, Leg leg) {
-  const Segment slot = landing(sequence, stride(shape_));
+  const Segment slot = slot_of(sequence, stride(shape_));
   Envelope envelope;  // a copy, because the other side can write to the slot at any time
   std::memcpy(&envelope, slot.data, sizeof envelope);
   const bool good = envelope.frame.payload_bytes <= shape_.slot_bytes &&
@@ -124,9 +127,45 @@ bool ReceiveSide::arrive_in_window(uint64_t sequence, Leg leg) {
   return true;
 }
 
-void ReceiveSide::arrive(uint64_t sequence, const FrameHeader& frame, Buffer buffer, Leg leg) {
-  const Bytes payload = buffer.bytes();
-  put(sequence, {.leg = leg, .frame = frame, .payload = payload, .buffer = std::move(buffer)});
+bool ReceiveSide::announce(uint64_t sequence, const FrameHeader& frame) {
+  DCHECK(in_.is_coming(sequence));
+  Arrival& arrival = in_.at(sequence);
+  if (arrival.stage != Stage::kUnknown) return false;
+  arrival = {.stage = Stage::kAnnounced, .frame = frame};
+  return true;
+}
+
+// The bytes of a stream go to its application in order. So a message has a landing only if all
+// earlier bytes of its stream have one: if each earlier message that is not delivered yet is of
+// another stream, or has a landing. The stream of an unknown message is not known. The message can
+// wait for earlier messages only if all of these have memory: one without memory could itself wait
+// for this message.
+Landing ReceiveSide::landing_for(uint64_t sequence) {
+  Arrival& arrival = in_.at(sequence);
+  if (delivering_ || invalid_here(arrival.frame) != nullptr) return {};
+  bool is_next = true;
+  bool may_wait = true;
+  for (uint64_t earlier = in_.next(); earlier != sequence; ++earlier) {
+    const Arrival& other = in_.at(earlier);
+    if (other.stage == Stage::kUnknown) return {};
+    may_wait = may_wait && other.stage >= Stage::kMoving;
+    is_next = is_next && (other.landed || other.frame.stream != arrival.frame.stream);
+  }
+  Landing landing = events_.landing_for(arrival.frame, is_next);
+  DCHECK(is_next || landing.data == nullptr) << "earlier bytes of the stream have no landing";
+  landing.later = landing.later && may_wait;
+  arrival.landed = landing.data != nullptr;
+  return landing;
+}
+
+void ReceiveSide::arrive(uint64_t sequence, const FrameHeader& frame, Bytes payload, Buffer buffer,
+                         Leg leg) {
+  const bool landed = !buffer;
+  put(sequence, {.landed = landed,
+                 .leg = leg,
+                 .frame = frame,
+                 .payload = payload,
+                 .buffer = std::move(buffer)});
 }
 
 void ReceiveSide::put(uint64_t sequence, Arrival arrival) {
@@ -139,7 +178,7 @@ void ReceiveSide::put(uint64_t sequence, Arrival arrival) {
 }
 
 void ReceiveSide::deliver_what_waited() {
-  while (!lane_.broken() && !delivering_ && arrival(in_.next()).here) {
+  while (!lane_.broken() && !delivering_ && arrival(in_.next()).here()) {
     Arrival& arrival = this->arrival(in_.next());
     deliver(arrival.frame, arrival.payload, arrival.leg);
     release(arrival);
@@ -152,6 +191,8 @@ void ReceiveSide::deliver(const FrameHeader& frame, Bytes payload, Leg leg) {
   delivering_ = true;
   events_.on_frame(frame, payload);
   delivering_ = false;
+  // A hostile sender can have announced the message, and then sent it by another leg.
+  if (Arrival& arrival = in_.at(in_.next()); !arrival.here()) arrival.stage = Stage::kUnknown;
   const uint64_t delivered = in_.advance();
   if (!row(leg).recycles) ++unreported_;
   lane_.handler(shape_.leg).on_delivered(delivered);
@@ -167,8 +208,8 @@ void ReceiveSide::give_back_receives() {
 }
 
 void ReceiveSide::release(Arrival& arrival) {
-  if (!arrival.here) return;
-  arrival.here = false;
+  if (!arrival.here()) return;
+  arrival.stage = Stage::kUnknown;
   give_back_receive(arrival);
   arrival.buffer.give_back();
 }
@@ -185,7 +226,7 @@ uint32_t ReceiveSide::due() const {
 
 void ReceiveSide::prefetch_next() const {
   if (!window_) return;
-  const std::byte* slot = landing(in_.next(), 0).data;
+  const std::byte* slot = slot_of(in_.next(), 0).data;
   __builtin_prefetch(slot);
   __builtin_prefetch(slot + 64);
 }

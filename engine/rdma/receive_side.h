@@ -62,14 +62,27 @@ class ReceiveSide {
   // Returns nullopt if that message has arrived already, or if the lane has no slot for it yet.
   std::optional<uint64_t> coming_sequence(uint64_t low_bits, uint32_t bits) const;
   // Returns the first `bytes` bytes of the slot of message `sequence` in this side's window.
-  Segment landing(uint64_t sequence, uint32_t bytes) const;
+  Segment slot_of(uint64_t sequence, uint32_t bytes) const;
   // Accepts message `sequence`, which has arrived in its slot of the window, and delivers all
   // messages that are now in order. Returns false if the slot does not contain the message; the
   // lane is then down.
   bool arrive_in_window(uint64_t sequence, Leg leg);
-  // Accepts message `sequence`, which has arrived in `buffer`, and delivers all messages that are
-  // now in order.
-  void arrive(uint64_t sequence, const FrameHeader& frame, Buffer buffer, Leg leg);
+  // Records that the other side has announced message `sequence`. Returns false if it had announced
+  // this message before.
+  bool announce(uint64_t sequence, const FrameHeader& frame);
+  // Returns true if message `sequence` was announced, has no memory yet and has not arrived.
+  bool is_announced(uint64_t sequence) const {
+    return in_.is_coming(sequence) && in_.at(sequence).stage == Arrival::Stage::kAnnounced;
+  }
+  // Records that the announced message `sequence` has memory, into which one of the sides moves it.
+  void begin_to_move(uint64_t sequence) { in_.at(sequence).stage = Arrival::Stage::kMoving; }
+  // Returns memory of an application for the payload of the announced message `sequence`, or no
+  // memory (LaneEvents::landing_for()).
+  Landing landing_for(uint64_t sequence);
+  // Accepts message `sequence`, which has arrived at `payload`, and delivers all messages that are
+  // now in order. `buffer` contains the payload, or is empty if landing_for() has
+  // returned the memory.
+  void arrive(uint64_t sequence, const FrameHeader& frame, Bytes payload, Buffer buffer, Leg leg);
   // Returns how many calls of this side have not ended yet, but at most the number of slots. The
   // result is at least 1 while an arrived message waits for a message with a lower number.
   uint32_t due() const;

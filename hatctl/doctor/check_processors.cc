@@ -3,6 +3,7 @@
 // its RDMA device, how long tasks wait for a core, and which clock source the host uses.
 #include <algorithm>
 #include <array>
+#include <set>
 
 #include "base/quantities.h"
 #include "hatctl/doctor/checks.h"
@@ -20,20 +21,9 @@ constexpr double kMemoryPressureMax = 5;
 constexpr std::array<std::string_view, 4> kQuickClocks = {
     "tsc", "kvm-clock", "hyperv_clocksource_tsc_page", "arch_sys_counter"};
 
-// Returns the numbers in the form "0-3,8".
-std::string list_text(const std::vector<int>& numbers) {
-  std::string text;
-  for (size_t i = 0; i < numbers.size();) {
-    size_t last = i;
-    while (last + 1 < numbers.size() && numbers[last + 1] == numbers[last] + 1) ++last;
-    text += (text.empty() ? "" : ",") + std::to_string(numbers[i]);
-    if (last != i) text += "-" + std::to_string(numbers[last]);
-    i = last + 1;
-  }
-  return text;
-}
+constexpr const char* kBindNear = "   # worker_cores: nic; then systemctl restart hatrpcd";
 
-bool share_any(const std::vector<int>& one, const std::vector<int>& other) {
+bool share_any(const Cores& one, const Cores& other) {
   return std::ranges::find_first_of(one, other) != one.end();
 }
 
@@ -48,10 +38,24 @@ void judge_pressure(const char* what, std::optional<double> percent, double most
   }
 }
 
+// Returns the processors on which the workers run: those to which they are bound, or else those on
+// which the process may run.
+Cores cores_of_workers(const Examined& examined, const std::vector<WorkerPlacement>& placements) {
+  std::set<int> all;
+  for (const WorkerPlacement& one : placements) all.insert(one.cores.begin(), one.cores.end());
+  return all.empty() ? examined.process().cpus : Cores(all.begin(), all.end());
+}
+
 }  // namespace
 
 void check_numa(const Examined& examined, Findings& findings) {
   const Host& host = examined.host;
+  const auto placements = examined.placements();
+  if (!placements) {
+    return findings.warn(
+        "", "worker_cores: " + placements.error().message,
+        "editor " + examined.file.path + "   # worker_cores; then systemctl restart hatrpcd");
+  }
   const auto judged = judge_devices(examined);
   const Judged* choice = chosen(judged);
   if (host.numa_cpus.size() < 2)
@@ -64,7 +68,8 @@ void check_numa(const Examined& examined, Findings& findings) {
   const std::string& name = choice->device->name;
   const std::string node = std::to_string(choice->device->numa_node);
   const auto near = host.numa_cpus.find(choice->device->numa_node);
-  const std::vector<int>& cpus = examined.process().cpus;
+  const Cores cpus = cores_of_workers(examined, *placements);
+  const bool bound = !placements->front().cores.empty();
   if (near == host.numa_cpus.end()) {
     return findings.ok(name, "on NUMA node " + node + ", whose processors are not known");
   }
@@ -72,31 +77,47 @@ void check_numa(const Examined& examined, Findings& findings) {
     const bool only = std::ranges::includes(near->second, cpus);
     return findings.ok(
         name,
-        "on NUMA node " + node + "; " + (examined.host.daemon ? "hatrpcd" : "hatctl") +
-            " may run on processors " + list_text(cpus) +
-            (only ? ", which are all on this node" : ", which include processors of this node"));
+        "on NUMA node " + node + "; " +
+            (bound                  ? "the workers are bound to"
+             : examined.host.daemon ? "hatrpcd may run on"
+                                    : "hatctl may run on") +
+            " processors " + cores_text(cpus) +
+            (only    ? ", which are all on this node"
+             : bound ? ", which include processors of this node"
+                     : ", which include processors of this node; `worker_cores: nic` binds the "
+                       "workers to these"));
+  }
+  if (bound) {
+    return findings.warn(name,
+                         "on NUMA node " + node + ", but the workers are bound to processors " +
+                             cores_text(cpus) +
+                             " of another node: each access crosses between the nodes",
+                         "editor " + examined.file.path + kBindNear);
   }
   findings.warn(name,
-                "on NUMA node " + node + ", but hatrpcd runs on processors " + list_text(cpus) +
+                "on NUMA node " + node + ", but hatrpcd runs on processors " + cores_text(cpus) +
                     " of another node: each access crosses between the nodes",
-                "taskset -apc " + list_text(near->second) + " " +
+                "taskset -apc " + cores_text(near->second) + " " +
                     std::to_string(examined.process().pid) +
-                    "   # to keep it after a restart, set CPUAffinity= in its unit");
+                    "   # to keep it after a restart, correct CPUAffinity= in its unit");
 }
 
 void check_cores(const Examined& examined, Findings& findings) {
   const Host& host = examined.host;
-  const std::vector<int>& cpus = examined.process().cpus;
+  const Cores& cpus = examined.process().cpus;
   const std::string counts =
       plural(examined.workers(), "worker") + " on " + plural(cpus.size(), "core");
   if (examined.workers() >= cpus.size() && cpus.size() > 1) {
-    findings.warn(
-        "", counts + ": workers that poll leave no core to the applications",
-        "editor " + examined.file.path + "   # workers: auto; then systemctl restart hatrpcd");
+    findings.warn("", counts + ": workers that poll leave no core to the applications",
+                  "editor " + examined.file.path +
+                      (examined.file.node.worker_cores.kind == WorkerCores::Kind::kListed
+                           ? "   # list fewer cores in worker_cores"
+                           : "   # workers: auto") +
+                      "; then systemctl restart hatrpcd");
   } else {
-    findings.ok(
-        "", counts +
-                (host.isolated_cpus.empty() ? "" : "; isolated: " + list_text(host.isolated_cpus)));
+    findings.ok("", counts + (host.isolated_cpus.empty()
+                                  ? ""
+                                  : "; isolated: " + cores_text(host.isolated_cpus)));
   }
   judge_pressure("processor time", host.cpu_pressure, kCpuPressureMax,
                  "latencies are higher on a busy host",

@@ -67,7 +67,9 @@ void read_node_file(const hatctl::Options& options, Examined& examined) {
   choose_node_file(options, file);
   if (!file.present) return;
   Diagnostics diagnostics;
-  Configuration read = load_configuration(file.path, diagnostics);
+  // The daemon may be bound to other cores than hatctl. The check `numa` judges `worker_cores` with
+  // the daemon's own cores.
+  Configuration read = load_configuration(file.path, diagnostics, read_online_cores());
   for (const Diagnostic& diagnostic : diagnostics.all()) {
     const bool fatal = diagnostic.severity == Diagnostic::Severity::kError;
     if (!is_of_tls_files(diagnostic, read.node)) {

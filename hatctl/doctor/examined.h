@@ -3,11 +3,14 @@
 // `hatctl doctor` use, in one struct.
 #pragma once
 
+#include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "config/diagnostics.h"
 #include "config/node.h"
+#include "config/worker_placement.h"
 #include "engine/fabric/verbs/verbs_fabric.h"
 #include "hatctl/doctor/daemon_state.h"
 #include "hatctl/doctor/host.h"
@@ -48,11 +51,21 @@ struct Examined {
     if (host.daemon) return *host.daemon;
     return host.service_user ? *host.service_user : host.self;
   }
+  // Returns the placement of the daemon's workers by this configuration; an error if `worker_cores`
+  // does not fit the host or the process.
+  Result<std::vector<WorkerPlacement>> placements() const {
+    std::map<std::string, int> devices;
+    for (const RdmaDevice& device : host.devices) devices[device.name] = device.numa_node;
+    HostCores cores{.allowed = process().cpus, .online = host.online_cpus, .nodes = host.numa_cpus};
+    cores.nic_node = find_nic_node(file.node.fabric, cores.nodes, std::move(devices));
+    return place_workers(file.node, cores);
+  }
   // Returns the number of the daemon's workers; if the daemon does not answer, the number that it
   // would have with this configuration.
   uint64_t workers() const {
     if (daemon.answers() && daemon.workers != 0) return daemon.workers;
-    return workers_of(file.node, static_cast<uint32_t>(process().cpus.size()));
+    const auto placed = placements();
+    return placed ? placed->size() : 1;
   }
   bool wants_device() const {
     const FabricKind kind = file.node.fabric.kind;

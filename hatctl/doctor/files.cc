@@ -13,7 +13,6 @@ namespace hat::doctor {
 namespace {
 
 constexpr size_t kTextBytesMax = 1 << 20;
-constexpr int kListLengthMax = 1 << 16;
 
 std::vector<std::string> pieces(std::string_view text, std::string_view separators) {
   std::vector<std::string> all;
@@ -66,19 +65,5 @@ std::string Files::link_name(const std::string& link) const {
 std::vector<std::string> words(std::string_view text) { return pieces(text, " \t"); }
 
 std::vector<std::string> lines(std::string_view text) { return pieces(text, "\n"); }
-
-std::vector<int> number_list(std::string_view text) {
-  std::vector<int> all;
-  for (const std::string& range : pieces(text, ",")) {
-    const size_t dash = range.find('-');
-    const auto first = parse_number<int>(std::string_view(range).substr(0, dash));
-    const auto last = dash == std::string::npos
-                          ? first
-                          : parse_number<int>(std::string_view(range).substr(dash + 1));
-    if (!first || !last || *last - *first > kListLengthMax) continue;
-    for (int one = *first; one <= *last; ++one) all.push_back(one);
-  }
-  return all;
-}
 
 }  // namespace hat::doctor

@@ -40,8 +40,5 @@ class Files {
 
 std::vector<std::string> words(std::string_view text);
 std::vector<std::string> lines(std::string_view text);
-// Returns the numbers in a list such as "0-3,8", the form in which the kernel writes sets of
-// processors. Skips parts of the list that are not valid.
-std::vector<int> number_list(std::string_view text);
 
 }  // namespace hat::doctor

@@ -15,6 +15,7 @@
 #include <string>
 #include <vector>
 
+#include "base/cores.h"
 #include "engine/fabric/verbs/gid.h"
 
 namespace hat::doctor {
@@ -102,7 +103,7 @@ struct Process {
   uint64_t capabilities = 0;  // the effective capabilities, one bit each
   Limit memlock;
   Limit descriptors;
-  std::vector<int> cpus;  // the processors on which the process may run
+  Cores cpus;  // the processors on which the process may run
   Cgroup cgroup;
 
   bool may(unsigned capability) const { return (capabilities >> capability & 1) != 0; }
@@ -131,8 +132,9 @@ struct Host {
   uint64_t huge_pages_total = 0;
   uint64_t huge_pages_free = 0;
   uint64_t huge_page_bytes = 0;
-  std::map<int, std::vector<int>> numa_cpus;  // the processors of each NUMA node
-  std::vector<int> isolated_cpus;
+  NumaNodes numa_cpus;  // the processors of each NUMA node that has any
+  Cores online_cpus;    // the processors that the kernel can use
+  Cores isolated_cpus;
   // Percent of the last minute in which some task waited for a processor, or for memory.
   std::optional<double> cpu_pressure;
   std::optional<double> memory_pressure;

@@ -104,6 +104,13 @@ void far_device(FakeTree& tree) {
   tree.file("/sys/devices/system/node/node1/cpulist", "8-15");
 }
 
+// Lets hatrpcd run on the cores of both NUMA nodes.
+void all_cores_allowed(FakeTree& tree) {
+  tree.file("/proc/77/status",
+            "Name:\thatrpcd\nPid:\t77\nUid:\t998\t998\t998\t998\nGid:\t998\t998\t998\t998\n"
+            "Groups:\t\nCapEff:\t0000000000000000\nCpus_allowed_list:\t0-15");
+}
+
 const std::vector<Row> kRowsOfProcessors = {
     {"a_device_of_another_numa_node",
      [](FakeTree& tree, Examined&) { far_device(tree); },
@@ -115,6 +122,39 @@ const std::vector<Row> kRowsOfProcessors = {
        tree.file("/sys/class/infiniband/mlx5_0/device/numa_node", "0");
      },
      {{kOk, "numa", "mlx5_0: on NUMA node 0; hatrpcd may run on processors 0-7", ""}}},
+    {"workers_near_the_device",
+     [](FakeTree& tree, Examined& examined) {
+       far_device(tree);
+       all_cores_allowed(tree);
+       examined.file.node.worker_cores.kind = WorkerCores::Kind::kNic;
+     },
+     {{kOk, "numa",
+       "mlx5_0: on NUMA node 1; the workers are bound to processors 8-15, which are "
+       "all on this node",
+       ""}}},
+    {"workers_that_could_be_bound_near_the_device",
+     [](FakeTree& tree, Examined&) {
+       far_device(tree);
+       all_cores_allowed(tree);
+     },
+     {{kOk, "numa",
+       "hatrpcd may run on processors 0-15, which include processors of this node; "
+       "`worker_cores: nic` binds",
+       ""}}},
+    {"workers_far_from_the_device",
+     [](FakeTree& tree, Examined& examined) {
+       far_device(tree);
+       all_cores_allowed(tree);
+       examined.file.node.worker_cores = {WorkerCores::Kind::kListed, {2, 3}, {}};
+     },
+     {{kWarn, "numa", "mlx5_0: on NUMA node 1, but the workers are bound to processors 2-3",
+       "worker_cores: nic"}}},
+    {"cores_that_the_daemon_may_not_use",
+     [](FakeTree& tree, Examined& examined) {
+       far_device(tree);
+       examined.file.node.worker_cores = {WorkerCores::Kind::kListed, {7, 8}, {}};
+     },
+     {{kWarn, "numa", "worker_cores: hatrpcd may not run on core 8, only on 0-7", "worker_cores"}}},
     {"a_busy_host",
      [](FakeTree& tree, Examined&) {
        tree.roce_host();

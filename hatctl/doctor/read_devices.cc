@@ -121,12 +121,13 @@ void read_ecn(const Files& files, Interface& interface) {
 }  // namespace
 
 std::vector<RdmaDevice> read_devices(const Files& files) {
+  const std::map<std::string, int> numa_nodes = read_rdma_device_nodes(files.path(""));
   std::vector<RdmaDevice> devices;
   for (const std::string& name : files.names(kDevices)) {
     const std::string at = kDevices + name;
     RdmaDevice device{.name = name,
                       .node_type = behind_colon(files.text_or(at + "/node_type", ""))};
-    device.numa_node = files.number<int>(at + "/device/numa_node").value_or(-1);
+    device.numa_node = numa_nodes.at(name);
     for (const std::string& port : files.names(at + "/ports")) {
       const auto number = parse_number<int>(std::string_view(port));
       if (number) device.ports.push_back(read_port(files, name, *number));

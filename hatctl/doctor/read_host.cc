@@ -44,13 +44,10 @@ void read_memory(const Files& files, Host& host) {
 }
 
 void read_processors(const Files& files, Host& host) {
-  const std::string nodes = "/sys/devices/system/node/";
-  for (const std::string& name : files.names(nodes)) {
-    if (!name.starts_with("node")) continue;
-    const auto number = parse_number<int>(std::string_view(name).substr(4));
-    if (number) host.numa_cpus[*number] = number_list(files.text_or(nodes + name + "/cpulist", ""));
-  }
-  host.isolated_cpus = number_list(files.text_or("/sys/devices/system/cpu/isolated", ""));
+  host.numa_cpus = read_numa_nodes(files.path(""));
+  host.online_cpus = read_online_cores(files.path(""));
+  host.isolated_cpus =
+      parse_cores(files.text_or("/sys/devices/system/cpu/isolated", "")).value_or(Cores{});
   host.cpu_pressure = pressure(files, "cpu");
   host.memory_pressure = pressure(files, "memory");
   host.clock_source =

@@ -168,6 +168,7 @@ TEST(ReadHost, HasMemoryProcessorsAndClock) {
   tree.plain_host();
   tree.file("/sys/devices/system/node/node1/cpulist", "8-9,12");
   tree.file("/sys/devices/system/cpu/isolated", "12");
+  tree.file("/sys/devices/system/cpu/online", "0-12");
   tree.file("/sys/module/ib_core/parameters/netns_mode", "N");
   tree.file("/.dockerenv", "");
   const Host host = read_host(tree.root(), std::nullopt);
@@ -179,6 +180,7 @@ TEST(ReadHost, HasMemoryProcessorsAndClock) {
   EXPECT_FALSE(host.memory_pressure);
   EXPECT_THAT(host.numa_cpus.at(1), ElementsAre(8, 9, 12));
   EXPECT_THAT(host.isolated_cpus, ElementsAre(12));
+  EXPECT_EQ(host.online_cpus.size(), 13u);
   EXPECT_EQ(host.clock_source, "tsc");
   EXPECT_TRUE(host.devices_in_one_namespace);
   EXPECT_TRUE(host.container);
@@ -191,13 +193,6 @@ TEST(ReadHost, SurvivesARootWithoutAnything) {
   EXPECT_TRUE(host.devices.empty() && host.interfaces.empty());
   EXPECT_FALSE(host.daemon || host.container || host.uverbs_class);
   EXPECT_EQ(host.shm_bytes, 0u);
-}
-
-TEST(NumberList, IsAsTheKernelWritesSets) {
-  EXPECT_THAT(number_list("0-2,5"), ElementsAre(0, 1, 2, 5));
-  EXPECT_THAT(number_list("7"), ElementsAre(7));
-  EXPECT_TRUE(number_list("").empty());
-  EXPECT_TRUE(number_list("0-4000000000,x-,-1,-").empty());
 }
 
 }  // namespace

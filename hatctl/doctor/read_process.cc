@@ -125,7 +125,7 @@ std::optional<Process> read_process(const Files& files, const std::string& pid) 
   process.user = account_name(files, "/etc/passwd", process.uid);
   process.capabilities =
       parse_number<uint64_t>(std::string_view(field(fields, "CapEff")), 16).value_or(0);
-  process.cpus = number_list(field(fields, "Cpus_allowed_list"));
+  process.cpus = parse_cores(field(fields, "Cpus_allowed_list")).value_or(Cores{});
   const auto limits = lines(files.text_or(at + "/limits", ""));
   process.memlock = read_limit(limits, "Max locked memory");
   process.descriptors = read_limit(limits, "Max open files");

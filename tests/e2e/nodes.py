@@ -145,13 +145,14 @@ class TwoNodes:
 
     def __init__(self, programs, manifest, upstreams, endpoints=None, limits=None, modes=None,
                  fabric="auto", fabric_b=None, http=False, links=None, identity=None, cable=False,
-                 hosts=(HERE, HERE)):
+                 hosts=(HERE, HERE), keys=None):
         """`upstreams`: address by service; `endpoints`: address by service (default: free ports).
 
         `fabric_b`: host-b's fabric, if it differs from host-a's. `http`: both nodes also listen at a TCP address
         for Prometheus and browsers. `links`: by node, the security part of its `link` (default: insecure).
         `identity`: the name that host-b's certificate must have, if it is not the node's name. `cable`: the link
-        passes through `self.cable`. `hosts`: the hosts of host-a and host-b.
+        passes through `self.cable`. `hosts`: the hosts of host-a and host-b. `keys`: by node, more keys of its
+        configuration.
         """
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="hatrpc-e2e-"))
         self.manifest = self.folder / "manifests" / "probe.yaml"
@@ -173,12 +174,14 @@ class TwoNodes:
                   for service, upstream in upstreams.items()}
         self.b = Node(programs, self.folder, {
             "node": "host-b", "fabric": fabric_b or fabric, "limits": limits, "serves": serves,
-            "link": {"listen": f"tcp:{host_b.address}:{link}", **links["host-b"]}}, http_b, host_b)
+            "link": {"listen": f"tcp:{host_b.address}:{link}", **links["host-b"]},
+            **(keys or {}).get("host-b", {})}, http_b, host_b)
         self.a = Node(programs, self.folder, {
             "node": "host-a", "fabric": fabric, "limits": limits, "link": links["host-a"],
             "peers": {"host-b": peer},
             "endpoints": [{"listen": address, "service": service, "peers": ["host-b"]}
-                          for service, address in self.endpoints.items()]}, http_a, host_a)
+                          for service, address in self.endpoints.items()],
+            **(keys or {}).get("host-a", {})}, http_a, host_a)
 
     def __enter__(self):
         try:

@@ -14,9 +14,9 @@ import sys
 import tempfile
 import threading
 import time
-import traceback
 
 import yaml
+from cases import run_cases
 from thrift.transport.TTransport import TTransportException
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "e2e" / "scenarios"))
@@ -187,25 +187,5 @@ def a_link_that_is_cut_and_healed_under_load():
         assert load.lost <= 1, f"{load.lost} calls of one client were lost with one lane"
 
 
-def main():
-    failed = []
-    cases = (each_protocol_once, rings_that_the_device_gathers_from,
-             a_doctor_who_finds_both_devices_well, a_link_that_is_cut_and_healed_under_load)
-    for case in cases:
-        began = time.monotonic()
-        try:
-            case()
-            verdict = "       OK "
-        except Exception:  # printed as a failed case
-            traceback.print_exc()
-            failed.append(case)
-            verdict = "  FAILED  "
-        took = int((time.monotonic() - began) * 1000)
-        print(f"[{verdict}] Daemons.{case.__name__} ({took} ms)", flush=True)
-    print(f"[==========] {len(cases)} cases of daemons ran.")
-    if not failed:
-        print(f"[  PASSED  ] {len(cases)} cases.")
-    sys.exit(1 if failed else 0)
-
-
-main()
+run_cases("Daemons", (each_protocol_once, rings_that_the_device_gathers_from, a_doctor_who_finds_both_devices_well,
+                      a_link_that_is_cut_and_healed_under_load))

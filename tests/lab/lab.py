@@ -3,7 +3,8 @@
 """tests/lab/lab.py: runs a program on real libibverbs, in a virtual machine with Soft-RoCE devices.
 
 QEMU emulates the machine, without KVM. The machine has Debian's kernel, and sees the host's files read-only, so that
-it runs the programs that were built on the host. It has two devices, rxe1 and rxe2, on the ends of a veth pair.
+it runs the programs that were built on the host. It has two devices, rxe1 and rxe2, on the ends of a veth pair,
+and two NUMA nodes, each with one core.
 
 A machine can hang, in the emulator or in the kernel module rdma_rxe. A machine that hangs is killed, its tasks and its
 console are printed, and the whole command is run once more; `./dev test` counts this as `retried`.
@@ -25,6 +26,9 @@ HERE = pathlib.Path(__file__).resolve().parent
 MODULES = ("crc32_generic", "virtio_pci", "9p", "9pnet_virtio", "overlay", "rdma_rxe", "ib_uverbs",
            "veth", "sch_netem")
 MACHINE = ("-M", "pc", "-accel", "tcg,thread=multi", "-cpu", "Nehalem", "-m", "1024", "-smp", "2",
+           *(word for node in "01" for word in (
+               "-object", f"memory-backend-ram,id=memory{node},size=512M",
+               "-numa", f"node,nodeid={node},cpus={node},memdev=memory{node}")),
            "-nodefaults", "-display", "none", "-no-reboot",
            "-device", "isa-debug-exit,iobase=0xf4,iosize=0x04")
 KERNEL_LINE = ("console=ttyS0 quiet panic=-1 mitigations=off nokaslr tsc=reliable clocksource=tsc "

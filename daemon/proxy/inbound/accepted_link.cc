@@ -20,7 +20,7 @@ constexpr size_t kLostStreamsMax = 1024;
 
 AcceptedLink::AcceptedLink(Worker& worker, engine::SessionOptions options,
                            const engine::OpenStream& open)
-    : worker_(worker) {
+    : worker_(worker), landings_(worker.counters().rdma.landed_bytes) {
   engine::SessionEvents& events = *this;
   session_ = std::make_unique<engine::Session>(worker.reactor(), engine::Session::Role::kAcceptor,
                                                std::move(options), open, events);
@@ -239,7 +239,7 @@ Result<engine::LaneShape> AcceptedLink::on_lane_wanted(const engine::LaneWish& w
 }
 
 void AcceptedLink::on_lane_refused(engine::LaneSet&, const std::string& reason) {
-  worker_.counters().lanes_refused.add();
+  worker_.counters().rdma.lanes_refused.add();
   LOG_EVERY_T(WARNING, 1) << "peer " << session_->peer().node
                           << ": an RDMA lane was refused, so its calls use TCP: "
                           << engine::said_by_peer(std::as_bytes(std::span(reason)));
@@ -263,7 +263,7 @@ Result<std::shared_ptr<engine::MemoryBudget>> AcceptedLink::on_domain_wanted(eng
 }
 
 void AcceptedLink::on_domain_gone(engine::LaneSet&) {
-  borrowed_ranges_.domain_gone();
+  registrations_.domain_gone();
   uncount_domain();
 }
 
@@ -275,6 +275,14 @@ void AcceptedLink::uncount_domain() {
 void AcceptedLink::on_lane_message(engine::LaneSet&, uint32_t lane, const FrameHeader& header,
                                    engine::Bytes payload) {
   take(lane, header, payload);
+  landings_.handled(payload.data());
+}
+
+engine::Landing AcceptedLink::on_lane_landing(engine::LaneSet&, uint32_t lane,
+                                              const FrameHeader& header, bool is_next) {
+  const auto stream = streams_.find(header.stream);
+  if (stream == streams_.end()) return {};
+  return stream->second->landing_for(header, {lane, link_memory(), landings_, is_next});
 }
 
 // Ends the streams on the lane at both sides, because frames that were on their way can be lost.

@@ -45,8 +45,9 @@ class AcceptedLink final : private engine::SessionEvents,
     if (rdma == nullptr) return {&session_->lane(), nullptr, 0};
     return {rdma, rdma, number};
   }
-  // Returns the fabric of the RDMA lanes.
-  const std::shared_ptr<engine::Fabric>& fabric() const { return lanes_->fabric(); }
+  // Returns the memory of local servers' rings that the RDMA lanes use. May be called only while
+  // the link has an RDMA lane.
+  LinkMemory link_memory() { return {lanes_->fabric(), registrations_}; }
   // Returns the ranges of local servers' rings that the link's RDMA lanes have borrowed.
   BorrowedRanges& borrowed_ranges() { return borrowed_ranges_; }
   // Returns a text that says which limit is reached: limits.max_buffered, or the peer's quarter of
@@ -112,7 +113,12 @@ class AcceptedLink final : private engine::SessionEvents,
   void on_lane_returned(engine::LaneSet&, uint32_t lane, uint64_t frame) override {
     borrowed_ranges_.returned(lane, frame);
   }
-  void on_lane_gone(engine::LaneSet&, uint32_t lane) override { borrowed_ranges_.lane_gone(lane); }
+  engine::Landing on_lane_landing(engine::LaneSet&, uint32_t lane,
+                                  const engine::FrameHeader& header, bool is_next) override;
+  void on_lane_gone(engine::LaneSet&, uint32_t lane) override {
+    borrowed_ranges_.lane_gone(lane);
+    landings_.lane_gone(lane);
+  }
   Result<std::shared_ptr<engine::MemoryBudget>> on_domain_wanted(engine::LaneSet&) override;
   void on_domain_gone(engine::LaneSet&) override;
   void on_lane_down(engine::LaneSet& lanes, uint32_t lane, bool was_up,
@@ -122,7 +128,9 @@ class AcceptedLink final : private engine::SessionEvents,
   Worker& worker_;
   std::unique_ptr<engine::Session> session_;
   std::unordered_map<uint32_t, std::unique_ptr<ServerStream>> streams_;
+  Registrations registrations_;
   BorrowedRanges borrowed_ranges_;
+  Landings landings_;
   std::shared_ptr<PeerShare> share_;
   Departure departure_ = Departure::kNone;
   bool agreed_to_go_away_ = false;            // the peer opens no more streams on this link

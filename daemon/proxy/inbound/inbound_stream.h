@@ -58,6 +58,10 @@ class InboundStream {
   // Records that the credit for `bytes` bytes was granted before, so that a later grant() for these
   // bytes does not grant credit again.
   void expect_granted(size_t bytes) { granted_ahead_ += bytes; }
+  // Sets how many of the bytes that were passed on get no credit for now, because the server has
+  // not read them (ReceiveWindow::withhold()). The next grant() considers this.
+  void withhold(size_t bytes) { window_.withhold(bytes); }
+  bool withholds_much() const { return window_.withholds_much(); }
   // Records a kSync frame with this number, which the next answer_sync() answers.
   void expect_sync(uint64_t number) { pending_sync_ = number; }
   // Answers the recorded kSync frame, if there is one, with a kSynced frame.

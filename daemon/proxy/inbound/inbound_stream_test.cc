@@ -295,21 +295,21 @@ TEST_F(LanesOfAStream, OfOnePeerHaveAQuarterOfTheDomains) {
   EXPECT_EQ(share->domains, 1u);
   EXPECT_EQ(share->rdma_memory->used(), 12u << 20);
   EXPECT_EQ(share->rdma_memory->bytes_max(), 128 / 4 * (12u << 20)) << "a quarter, too";
-  EXPECT_EQ(counters_.rdma_bytes.value(), 12u << 20);
+  EXPECT_EQ(counters_.rdma.registered_bytes.value(), 12u << 20);
   lanes_->close(lane_, "the test closes it");
   turns();
   reactor_.advance(6s);
   turns();
   EXPECT_EQ(share->domains, 0u);
   EXPECT_EQ(share->rdma_memory->used(), 0u);
-  EXPECT_EQ(counters_.rdma_bytes.value(), 0u);
+  EXPECT_EQ(counters_.rdma.registered_bytes.value(), 0u);
   constexpr int64_t kQuarter = engine::RdmaHost::kDomainsMax / 4;
   shares.add(&PeerShare::domains, *share, kQuarter);
   lanes_->open({.out = kShape, .back = kShape});
   until([&] { return why_down_.contains("has RDMA memory for 128 links"); });
   EXPECT_THAT(why_down_, HasSubstr("node host-b: the worker has RDMA memory for 128 links, and for "
                                    "at most 32 of one peer; this is reached"));
-  EXPECT_EQ(counters_.lanes_refused.value(), 1u);
+  EXPECT_EQ(counters_.rdma.lanes_refused.value(), 1u);
   shares.add(&PeerShare::domains, *share, -1);
   lane_is_up_ = false;
   lanes_->open({.out = kShape, .back = kShape});

@@ -38,12 +38,17 @@ void ServerStream::on_turn() {
 }
 
 void ServerStream::on_upstream_bytes(Bytes bytes) {
+  // A server that replies has usually read the request before. So the reply can carry its credit.
+  const bool renews = stream_.withholds_much();
+  if (renews) stream_.withhold(upstream_->shortage());
   if (is_opaque()) {
     stream_.send_raw(bytes);
   } else {
     upstream_->replies().feed(bytes, *this);
   }
-  if (!stream_.is_closed()) read_if_space();
+  if (stream_.is_closed()) return;
+  if (renews) stream_.grant(0);  // if no frame has carried the credit
+  read_if_space();
 }
 
 bool ServerStream::on_head(const thrift::Head& head) {
@@ -110,8 +115,9 @@ void ServerStream::finish_reply(thrift::Outcome outcome) {
                          "the client gave up an earlier request before all of it was sent");
   }
   if (pooled_ && upstream_ && calls_.empty()) {  // the next call may share a connection again
-    stream_.grant(upstream_->backlog());
+    const size_t backlog = upstream_->backlog();
     close_upstream();
+    grant_as_read(backlog);
   }
   advance();
 }

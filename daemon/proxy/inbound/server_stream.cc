@@ -198,6 +198,18 @@ void ServerStream::on_request_bytes(uint32_t lane, const FrameHeader& header, By
   advance();
 }
 
+engine::Landing ServerStream::landing_for(const FrameHeader& header, const LandingAsker& asker) {
+  if (header.kind != FrameKind::kMore || stream_.is_closed() || upstream_ == nullptr ||
+      guard_.is_restricted() || stream_.lane().number != asker.lane) {
+    return {};
+  }
+  if (asker.is_next) {
+    const ServedCall* const call = calls_.arriving(header.call);
+    if (call == nullptr || call->must_wait() || !call->is_handed_over()) return {};
+  }
+  return upstream_->landing(asker, header.payload_bytes);
+}
+
 void ServerStream::on_cancel(uint64_t ordinal) {
   for (size_t i = 0; i < calls_.size(); ++i) {
     ServedCall& call = calls_[i];
@@ -451,8 +463,9 @@ void ServerStream::lose_upstream(Failure failure, bool delivered, std::string_vi
     while (!calls_.empty()) end_without_reply();
   }
   if (upstream_) {
-    stream_.grant(upstream_->backlog());  // the server will never take these bytes
+    const size_t backlog = upstream_->backlog();  // the server will never take these bytes
     close_upstream();
+    grant_as_read(backlog);
   }
   if (is_opaque() || (answering && !calls_.front().is_cancelled())) return reset(failure, detail);
   while (!calls_.empty()) {
@@ -495,8 +508,15 @@ void ServerStream::on_attempt_end() {
       to_string(served_.upstream) + ": no connection within limits.upstream_connect_timeout");
 }
 
-void ServerStream::on_upstream_wrote(size_t bytes) {
+// Grants credit to the peer for `bytes` more bytes that were written to the server, but no more
+// credit than the server's ring has space for.
+void ServerStream::grant_as_read(size_t bytes) {
+  stream_.withhold(upstream_ ? upstream_->shortage() : 0);
   stream_.grant(bytes);
+}
+
+void ServerStream::on_upstream_wrote(size_t bytes) {
+  grant_as_read(bytes);
   if (stream_.peer_has_ended()) close_if_done();
 }
 

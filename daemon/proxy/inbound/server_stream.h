@@ -54,6 +54,9 @@ class ServerStream final : private UnitSink,
   // --- Events, which the link passes on ---
   // Handles a frame of the stream, which arrived on the lane with the number `lane`.
   void on_frame(uint32_t lane, const engine::FrameHeader& header, Bytes payload);
+  // Returns space in the server's ring for the payload of a frame that the lane of `asker` is about
+  // to READ; returns no space if the payload must not go to the server at once.
+  engine::Landing landing_for(const engine::FrameHeader& header, const LandingAsker& asker);
   // Stops waiting for a shared connection. The link calls this for all streams that are about to
   // end, so that a connection which one of these streams frees goes to a stream that continues.
   void stop_waiting();
@@ -126,6 +129,7 @@ class ServerStream final : private UnitSink,
   void on_upstream_connected() override;
   void on_upstream_bytes(Bytes bytes) override;
   void on_upstream_wrote(size_t bytes) override;
+  void on_upstream_half_free() override { grant_as_read(0); }
   void on_upstream_end() override;
   void on_upstream_broke(const std::string& reason) override;
   bool ensure_upstream();
@@ -136,6 +140,7 @@ class ServerStream final : private UnitSink,
   void advance();
   void lose_upstream(engine::Failure failure, bool delivered, std::string_view detail);
   void close_upstream();
+  void grant_as_read(size_t bytes);
   void end_server();
   void answer_sync();
 

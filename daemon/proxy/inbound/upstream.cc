@@ -1,23 +1,61 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/proxy/inbound/upstream.h"
 
+#include <glog/logging.h>
+
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <cstring>
 #include <limits>
+#include <mutex>
+#include <string>
+#include <unordered_map>
 
 #include "daemon/proxy/inbound/accepted_link.h"
 #include "daemon/proxy/inbound/pooled_call.h"
 #include "daemon/proxy/worker.h"
 
 namespace hat {
+namespace {
+
+// Returns true at most once a minute for each service, so that one service's warnings do not hide
+// those of another.
+bool may_warn(const std::string& service, TimePoint now) {
+  static std::mutex mutex;
+  static std::unordered_map<std::string, TimePoint> from;  // one entry for each service
+  const std::lock_guard lock(mutex);
+  const auto [entry, is_new] = from.try_emplace(service);
+  if (!is_new && now < entry->second) return false;
+  entry->second = now + std::chrono::minutes(1);
+  return true;
+}
+
+// Connects to the server over its ring, if it has one and listens there, and otherwise to
+// `upstream`.
+std::unique_ptr<ByteStream> connect(Reactor& reactor, const ServedConfig& served,
+                                    StreamEvents& events) {
+  if (served.ring) {
+    int error = 0;
+    if (auto stream = reactor.try_connect(*served.ring, events, error)) return stream;
+    if (may_warn(served.service, reactor.now())) {
+      LOG(WARNING) << "serves." << served.service << ": no connection to "
+                   << to_string(*served.ring) << ": " << std::strerror(error)
+                   << "; connections use " << to_string(served.upstream)
+                   << " until the server listens at the ring";
+    }
+  }
+  return reactor.connect(served.upstream, events);
+}
+
+}  // namespace
 
 UpstreamConnection::UpstreamConnection(Worker& worker, const ServedConfig& served, int32_t first_id)
     : worker_(worker),
       served_(served),
       next_id_(first_id),
-      stream_(worker.reactor().connect(served.upstream, *this)),
-      bulk_(worker.counters().zero_copy_bytes) {
+      stream_(connect(worker.reactor(), served, *this)),
+      bulk_(worker.counters().rdma.zero_copy_bytes) {
   worker_.counters().upstream_connects.add();
   worker_.counters().upstream_connections_open.add();
   out_.await_writable(*stream_);
@@ -32,7 +70,7 @@ UpstreamConnection::UpstreamConnection(Worker& worker, const ServedConfig& serve
       output_(Output::kOpen),
       carried_(connection.unchecked ? Carried::kUnchecked : Carried::kChecked),
       stream_(worker.reactor().resume(std::move(connection.descriptors), *this)),
-      bulk_(worker.counters().zero_copy_bytes) {
+      bulk_(worker.counters().rdma.zero_copy_bytes) {
   worker_.counters().upstream_connections_open.add();
 }
 
@@ -88,6 +126,7 @@ std::optional<DetachedConnection> UpstreamConnection::duplicate() const {
 void UpstreamConnection::abandon() {
   want_read(false);
   stream_->want_write(false);
+  stream_->shortage(0);  // cancels on_half_free()
   dead_ = true;
 }
 
@@ -167,7 +206,7 @@ bool UpstreamConnection::read_once() {
                                      [this](Bytes bulk) { user_->on_upstream_bytes(bulk); })) {
     return true;
   }
-  const auto space = worker_.scratch().first(budget);
+  const auto space = worker_.scratch().first(BulkSender::bytes_to_copy(*stream_, replies_, budget));
   const IoResult result = stream_->read(space);
   switch (result.kind) {
     case IoResult::Kind::kOk:
@@ -200,7 +239,7 @@ void UpstreamConnection::take(Bytes bytes, bool all) {
 bool UpstreamConnection::send_zero_copy(AcceptedLink& link, const InboundLane& lane,
                                         const engine::FrameHeader& header, Bytes part) {
   if (lane.rdma == nullptr) return false;
-  return bulk_.send(*stream_, {*lane.rdma, lane.number, link.fabric(), link.borrowed_ranges()},
+  return bulk_.send(*stream_, {*lane.rdma, lane.number, link.link_memory(), link.borrowed_ranges()},
                     header, part);
 }
 

@@ -26,6 +26,7 @@
 #include "daemon/proxy/inbound/detached_connections.h"
 #include "daemon/proxy/inbound/inbound_lane.h"
 #include "daemon/proxy/inbound/peer_share.h"
+#include "daemon/proxy/landings.h"
 #include "daemon/proxy/unit_reader.h"
 #include "daemon/proxy/zero_copy.h"
 
@@ -48,6 +49,8 @@ class UpstreamUser {
   virtual void on_upstream_bytes(Bytes bytes) = 0;
   // Reports that the server has taken `bytes` bytes, or that they were dropped after an error.
   virtual void on_upstream_wrote(size_t bytes) = 0;
+  // Reports that shortage() is smaller now, because the server has read bytes from its ring.
+  virtual void on_upstream_half_free() {}
   // Reports that the server will send no more bytes.
   virtual void on_upstream_end() = 0;
   // Reports that the connection was refused or has failed.
@@ -77,6 +80,9 @@ class UpstreamConnection final : public StreamEvents {
   // if bytes were read.
   bool read_now();
   bool connected() const { return output_ != Output::kConnecting; }
+  // Returns how many bytes of a stream's window do not fit into the free space of the server's
+  // ring; 0 for a server on a socket.
+  size_t shortage() { return stream_->shortage(engine::kStreamWindowBytes); }
   // Returns the number of bytes that wait to be written.
   size_t backlog() const { return out_.size(); }
   // Returns true if the connection is made and no bytes wait, so that write() writes at once.
@@ -92,6 +98,12 @@ class UpstreamConnection final : public StreamEvents {
   // of `part`.
   bool send_zero_copy(AcceptedLink& link, const InboundLane& lane,
                       const engine::FrameHeader& header, Bytes part);
+  // Returns space in the server's ring for the next `bytes` bytes of a request, which the lane of
+  // `asker` READs; returns no space if there is none, or if earlier bytes still wait for space.
+  engine::Landing landing(const LandingAsker& asker, size_t bytes) {
+    return passes_at_once() && takes_all() ? receiver_.landing(*stream_, asker, bytes)
+                                           : engine::Landing();
+  }
   const ServedConfig& served() const { return served_; }
 
   // Returns what another stream needs to continue the connection, with duplicates of the
@@ -156,6 +168,9 @@ class UpstreamConnection final : public StreamEvents {
   enum class Carried : uint8_t { kChecked, kUnchecked };
 
   void on_readable() override { read_once(); }
+  void on_half_free() override {
+    if (user_ != nullptr) user_->on_upstream_half_free();
+  }
   bool read_once();
   void take(Bytes bytes, bool all);
   void on_writable() override;
@@ -184,6 +199,7 @@ class UpstreamConnection final : public StreamEvents {
   bool dead_ = false;        // the connection has failed or was abandoned; no event follows
   std::unique_ptr<ByteStream> stream_;
   BulkSender bulk_;
+  BulkReceiver receiver_;
 };
 
 // All upstream connections of one worker.

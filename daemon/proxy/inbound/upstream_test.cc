@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/proxy/inbound/upstream.h"
 
+#include <glog/logging.h>
 #include <gmock/gmock.h>
 
 #include "daemon/proxy/fake_node.h"
@@ -28,6 +29,37 @@ TEST(UpstreamConnectionTest, ReportsTheServersEndOnce) {
   }
   EXPECT_FALSE(server->reading);
   EXPECT_EQ(link->written, frame_bytes({.kind = FrameKind::kEnd, .stream = 1}));
+}
+
+TEST(UpstreamConnectionTest, ConnectsToTheRingIfTheServerListensThere) {
+  FakeNode node;
+  ServedConfig served = node.worker->node().serves[0];
+  served.ring = *parse_address("shm:/run/kv.ring");
+  const auto connects_to = [&] {
+    const UpstreamConnection connection(*node.worker, served, UpstreamConnection::kFirstId);
+    return to_string(node.reactor.connected_to.back());
+  };
+  EXPECT_EQ(connects_to(), "shm:/run/kv.ring");
+  node.reactor.refusals.insert("shm:/run/kv.ring");
+  EXPECT_EQ(connects_to(), to_string(served.upstream));
+  node.reactor.refusals.clear();
+  EXPECT_EQ(connects_to(), "shm:/run/kv.ring");
+}
+
+TEST(UpstreamConnectionTest, WarnsAboutEachServiceWithoutItsRingOnce) {
+  FakeNode node;
+  node.reactor.refusals.insert("shm:/run/kv.ring");
+  const auto warning = [&](const std::string& service) {
+    ServedConfig served = node.worker->node().serves[0];
+    served.service = service;
+    served.ring = *parse_address("shm:/run/kv.ring");
+    testing::internal::CaptureStderr();
+    const UpstreamConnection connection(*node.worker, served, UpstreamConnection::kFirstId);
+    return testing::internal::GetCapturedStderr();
+  };
+  EXPECT_THAT(warning("First"), testing::HasSubstr("serves.First: no connection to shm:/run/kv"));
+  EXPECT_THAT(warning("Second"), testing::HasSubstr("serves.Second: no connection to shm:/run/kv"));
+  EXPECT_EQ(warning("First"), "");
 }
 
 TEST(UpstreamPoolDeathTest, ClosesOnlyConnectionsThatItOpened) {

@@ -75,6 +75,18 @@ void ClientConnection::on_frame(const FrameHeader& header, Bytes payload) {
   if (!over() && !reading_) resume();
 }
 
+engine::Landing ClientConnection::landing_for(const FrameHeader& header,
+                                              const LandingAsker& asker) {
+  if (header.kind != FrameKind::kMore || mode_ == Mode::kOpaque || over() || calls_.empty() ||
+      !out_.empty()) {
+    return {};
+  }
+  const Call& call = calls_.front();
+  const bool is_ready = call.ordinal == header.call && call.reply_started && !call.failure;
+  if (asker.is_next && !is_ready) return {};
+  return stream_.landing(*client_, asker, header.payload_bytes);
+}
+
 void ClientConnection::on_reply(const FrameHeader& header, Bytes payload) {
   // The peer may have sent the reply before it knew that the stream is opaque. The reply is then
   // passed on as opaque bytes.
@@ -282,11 +294,14 @@ void ClientConnection::on_writable() {
 }
 
 // Grants credit to the peer for this stream's reply bytes that the client's socket or ring has
-// accepted. Other bytes have used no credit of this stream, so they give none back: exceptions of
-// this daemon, and bytes that came on an earlier stream.
+// accepted, but no more credit than the client's ring has space for. Other bytes have used no
+// credit of this stream, so they give none back: exceptions of this daemon, and bytes that came on
+// an earlier stream.
 void ClientConnection::wrote(size_t bytes) {
   const size_t own = std::min(bytes, ungranted_);
   ungranted_ -= own;
+  if (over()) return;
+  stream_.withhold(client_->shortage(engine::kStreamWindowBytes));
   stream_.grant(bytes - own);
 }
 

@@ -61,6 +61,14 @@ void ClientConnection::want_read(bool wanted) {
 
 void ClientConnection::on_readable() {
   if (life_ == Life::kLingering) return drop_input();
+  // A client that sends has usually read the reply before. So the request can carry its credit.
+  const bool renews = stream_.withholds_much();
+  if (renews) stream_.withhold(client_->shortage(engine::kStreamWindowBytes));
+  read_requests();
+  if (renews && !over()) stream_.grant(0);  // if no frame has carried the credit
+}
+
+void ClientConnection::read_requests() {
   for (int i = 0; i < kReadsPerEvent && reading_ && !over(); ++i) {
     const size_t budget = read_budget();
     if (budget == 0) return want_read(false);
@@ -68,7 +76,8 @@ void ClientConnection::on_readable() {
     if (stream_.bulk().pass(*client_, unexamined, budget, [this](Bytes bulk) { take(bulk); })) {
       continue;
     }
-    const auto space = worker_.scratch().first(budget);
+    const auto space =
+        worker_.scratch().first(BulkSender::bytes_to_copy(*client_, reader_, budget));
     const IoResult result = client_->read(space);
     switch (result.kind) {
       case IoResult::Kind::kWouldBlock:

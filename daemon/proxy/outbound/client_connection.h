@@ -51,6 +51,9 @@ class ClientConnection final : public StreamEvents,
   // --- Events, which the worker or the link passes on ---
   // Handles a frame of the stream.
   void on_frame(const engine::FrameHeader& header, Bytes payload);
+  // Returns space in the client's ring for the payload of a frame that the lane of `asker` is about
+  // to READ; returns no space if the payload must not go to the client at once.
+  engine::Landing landing_for(const engine::FrameHeader& header, const LandingAsker& asker);
   // Handles the loss of the stream, whose link or RDMA lane broke.
   void on_session_lost(const std::string& reason);
   // Handles the announcement that the peer shuts down: calls that begin from now on use another
@@ -120,6 +123,7 @@ class ClientConnection final : public StreamEvents,
 
   // --- Bytes from the client ---
   void on_readable() override;
+  void read_requests();
   void take(Bytes bytes);
   void take_backlog();
   bool on_head(const thrift::Head& head) override;
@@ -179,6 +183,7 @@ class ClientConnection final : public StreamEvents,
 
   // --- Answers; in client_answers.cc ---
   void on_writable() override;
+  void on_half_free() override { wrote(0); }
   void on_reply(const engine::FrameHeader& header, Bytes payload);
   void on_fail(const engine::FrameHeader& header, Bytes payload);
   void on_no_reply(Call& call);

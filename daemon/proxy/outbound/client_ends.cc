@@ -133,7 +133,7 @@ void ClientConnection::close(bool abort) {
   advance_to(Life::kClosed);
   if (abort) leave_stream(FrameKind::kReset);
   let_go();
-  stream_.bulk().end();
+  stream_.end_bulk();
   if (abort) client_->abort_on_close();
   client_->want_read(false);
   client_->want_write(false);

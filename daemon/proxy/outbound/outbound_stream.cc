@@ -46,7 +46,7 @@ OutboundStream::OutboundStream(Worker& worker, ClientConnection& owner, size_t e
       owner_(owner),
       endpoint_(endpoint),
       turn_(turn),
-      bulk_(worker.counters().zero_copy_bytes) {}
+      bulk_(worker.counters().rdma.zero_copy_bytes) {}
 
 void OutboundStream::open(PeerLink& peer) {
   DCHECK(!exists() && !opened_);
@@ -164,8 +164,7 @@ void OutboundStream::send_call(Call* call, FrameHeader header, Bytes part) {
 
 bool OutboundStream::send_in_place(ByteStream& from, const FrameHeader& header, Bytes part) {
   if (rdma_ == nullptr) return false;
-  return bulk_.send(from,
-                    {*rdma_, lane_number_, peer_->lanes()->fabric(), peer_->borrowed_ranges()},
+  return bulk_.send(from, {*rdma_, lane_number_, peer_->link_memory(), peer_->borrowed_ranges()},
                     header, part);
 }
 

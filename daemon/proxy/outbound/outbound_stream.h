@@ -19,6 +19,7 @@
 
 #include "base/reactor.h"
 #include "daemon/proxy/call.h"
+#include "daemon/proxy/landings.h"
 #include "daemon/proxy/outbound/peer_link.h"
 #include "daemon/proxy/stream_delivery.h"
 #include "daemon/proxy/successor.h"
@@ -107,14 +108,28 @@ class OutboundStream {
   // link is down.
   void send_control(engine::FrameKind kind, uint64_t call = 0);
   BulkSender& bulk() { return bulk_; }
+  // Forgets the client's byte stream, because it ends.
+  void end_bulk() {
+    bulk_.end();
+    receiver_.end();
+  }
 
   // --- Receiving ---
   // Adds credit that the peer has granted for sending.
   void add_credit(uint32_t bytes) { send_credit_ += bytes; }
+  // Returns space in `client` for the payload of a frame that the lane of `asker` is about to READ,
+  // or no space.
+  engine::Landing landing(ByteStream& client, const LandingAsker& asker, size_t bytes) {
+    return lane_number_ == asker.lane ? receiver_.landing(client, asker, bytes) : engine::Landing();
+  }
   // Counts `bytes` bytes that arrived. Returns false if the peer has exceeded its credit.
   bool take(size_t bytes) { return window_.take(bytes); }
   // Counts `bytes` bytes that were passed on to the client, and grants credit to the peer for them.
   void grant(size_t bytes);
+  // Sets how many of the bytes that were passed on get no credit for now, because the client has
+  // not read them (ReceiveWindow::withhold()). The next grant() considers this.
+  void withhold(size_t bytes) { window_.withhold(bytes); }
+  bool withholds_much() const { return window_.withholds_much(); }
   // Records that the peer has answered `call`.
   void on_answered(const Call& call) { delivery_.answered(call.ordinal); }
   // Records that the peer has answered the kSync frame with this number.
@@ -170,6 +185,7 @@ class OutboundStream {
   int64_t send_credit_ = engine::kStreamWindowBytes;
   engine::ReceiveWindow window_;
   BulkSender bulk_;
+  BulkReceiver receiver_;
   Server server_ = Server::kAny;
   KeptServer kept_;
 };

@@ -98,7 +98,7 @@ void PeerLanes::on_lane_up(LaneSet&, uint32_t lane) {
 
 void PeerLanes::on_lane_message(LaneSet&, uint32_t, const engine::FrameHeader& header,
                                 engine::Bytes payload) {
-  events_.on_stream_frame(header, payload);
+  events_.on_lane_frame(header, payload);
 }
 
 bool PeerLanes::may_close(LaneSet&, uint32_t lane) {

@@ -43,14 +43,19 @@ struct LaneStatus {
 class PeerLanesEvents {
  public:
   virtual ~PeerLanesEvents() = default;
-  virtual void on_stream_frame(const engine::FrameHeader& header, engine::Bytes payload) = 0;
+  // Handles a frame that has arrived on one of the lanes.
+  virtual void on_lane_frame(const engine::FrameHeader& header, engine::Bytes payload) = 0;
+  // Returns the memory for the payload of a frame that the lane is about to READ, or no memory
+  // (engine::LaneEvents::landing_for()).
+  virtual engine::Landing on_lane_landing(uint32_t lane, const engine::FrameHeader& header,
+                                          bool is_next) = 0;
   // Returns true if a client connection of one of these endpoints has a stream on the link.
   virtual bool has_clients(const std::vector<size_t>& endpoints) const = 0;
   // Reports that the lane failed. Frames that were on their way may have arrived or not.
   virtual void on_lane_lost(uint32_t lane, const std::string& reason) = 0;
   // Reports that the lane no longer uses the borrowed range of this frame.
   virtual void on_lane_returned(uint32_t lane, uint64_t frame) = 0;
-  // Reports that the lane no longer uses any borrowed range.
+  // Reports that the lane no longer uses any borrowed range or landing.
   virtual void on_lane_gone(uint32_t lane) = 0;
   // Reports that no lane is left, and that fabric() ends.
   virtual void on_domain_gone() = 0;
@@ -127,6 +132,10 @@ class PeerLanes final : private engine::LaneSetEvents {
                        engine::Bytes payload) override;
   void on_lane_returned(engine::LaneSet&, uint32_t lane, uint64_t frame) override {
     events_.on_lane_returned(lane, frame);
+  }
+  engine::Landing on_lane_landing(engine::LaneSet&, uint32_t lane,
+                                  const engine::FrameHeader& header, bool is_next) override {
+    return events_.on_lane_landing(lane, header, is_next);
   }
   void on_lane_gone(engine::LaneSet&, uint32_t lane) override { events_.on_lane_gone(lane); }
   void on_domain_gone(engine::LaneSet&) override { events_.on_domain_gone(); }

@@ -101,7 +101,10 @@ class PeerLanesTest : public testing::Test, public PeerLanesEvents {
     until([&] { return lanes_->status().at(0).state != "up"; });
   }
 
-  void on_stream_frame(const engine::FrameHeader&, engine::Bytes) override {}
+  void on_lane_frame(const engine::FrameHeader&, engine::Bytes) override {}
+  engine::Landing on_lane_landing(uint32_t, const engine::FrameHeader&, bool) override {
+    return {};
+  }
   bool has_clients(const std::vector<size_t>&) const override { return true; }
   void on_lane_lost(uint32_t, const std::string& reason) override { lost_.push_back(reason); }
   void on_lane_returned(uint32_t, uint64_t) override {}

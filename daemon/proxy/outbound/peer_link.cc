@@ -17,6 +17,7 @@ PeerLink::PeerLink(Worker& worker, const PeerConfig& peer, engine::SessionOption
     : worker_(worker),
       rdma_(rdma),
       without_lanes_(rdma == nullptr ? Fallback::kNoFabric : Fallback::kPeerHasNone),
+      landings_(worker.counters().rdma.landed_bytes),
       link_(worker.reactor(), peer.link, std::move(options),
             worker.node().limits.reconnect_backoff_max, seed, *this) {}
 
@@ -56,6 +57,13 @@ std::vector<ClientConnection*> PeerLink::connections() const {
 void PeerLink::on_stream_frame(const engine::FrameHeader& header, engine::Bytes payload) {
   const auto stream = streams_.find(header.stream);
   if (stream != streams_.end()) stream->second->on_frame(header, payload);
+}
+
+engine::Landing PeerLink::on_lane_landing(uint32_t lane, const engine::FrameHeader& header,
+                                          bool is_next) {
+  const auto stream = streams_.find(header.stream);
+  if (stream == streams_.end()) return {};
+  return stream->second->landing_for(header, {lane, link_memory(), landings_, is_next});
 }
 
 void PeerLink::flush() {

@@ -47,6 +47,9 @@ class PeerLink final : public engine::LinkEvents, public PeerLanesEvents {
   PeerLanes* lanes() const { return lanes_.get(); }
   // Returns the calibration session; returns null if lanes() returns null.
   engine::CalibrationSession* costs() const { return costs_.get(); }
+  // Returns the memory of clients' rings that the RDMA lanes use. May be called only while the link
+  // has an RDMA lane.
+  LinkMemory link_memory() { return {lanes_->fabric(), registrations_}; }
   BorrowedRanges& borrowed_ranges() { return borrowed_ranges_; }
 
   // Returns the lane for a call that wants a lane of kind `key`, from a client of this endpoint.
@@ -73,7 +76,7 @@ class PeerLink final : public engine::LinkEvents, public PeerLanesEvents {
   bool all_sent() const;
 
   // Passes a frame from the link or from one of its lanes on to the stream's client connection.
-  void on_stream_frame(const engine::FrameHeader& header, engine::Bytes payload) override;
+  void on_stream_frame(const engine::FrameHeader& header, engine::Bytes payload);
 
  private:
   enum class State : uint8_t {
@@ -101,8 +104,17 @@ class PeerLink final : public engine::LinkEvents, public PeerLanesEvents {
   void on_lane_returned(uint32_t lane, uint64_t frame) override {
     borrowed_ranges_.returned(lane, frame);
   }
-  void on_lane_gone(uint32_t lane) override { borrowed_ranges_.lane_gone(lane); }
-  void on_domain_gone() override { borrowed_ranges_.domain_gone(); }
+  engine::Landing on_lane_landing(uint32_t lane, const engine::FrameHeader& header,
+                                  bool is_next) override;
+  void on_lane_frame(const engine::FrameHeader& header, engine::Bytes payload) override {
+    on_stream_frame(header, payload);
+    landings_.handled(payload.data());
+  }
+  void on_lane_gone(uint32_t lane) override {
+    borrowed_ranges_.lane_gone(lane);
+    landings_.lane_gone(lane);
+  }
+  void on_domain_gone() override { registrations_.domain_gone(); }
 
   void change_to(State next);
   void agree_to_go_away();
@@ -115,7 +127,9 @@ class PeerLink final : public engine::LinkEvents, public PeerLanesEvents {
   std::unordered_map<uint32_t, ClientConnection*> streams_;
   // The last frames of ended streams that were sent on RDMA lanes and may not have arrived yet.
   std::vector<LastFrame> last_frames_;
+  Registrations registrations_;
   BorrowedRanges borrowed_ranges_;
+  Landings landings_;
   engine::Link link_;
   std::unique_ptr<PeerLanes> lanes_;  // `lanes_` and `costs_` are destroyed before the session
   std::unique_ptr<engine::CalibrationSession> costs_;

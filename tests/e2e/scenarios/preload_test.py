@@ -5,8 +5,6 @@ In tests that must use a ring, no process listens at the TCP address to which th
 """
 
 import contextlib
-import json
-import os
 import pathlib
 import signal
 import socket
@@ -14,31 +12,13 @@ import subprocess
 import tempfile
 import time
 
-from setting import PEERS, PROGRAMS, Scenario, main, manifest, start_server
-from nodes import TwoNodes, free_ports, hatrpc_address
-from peers import PYTHON, Peers
+from setting import PROGRAMS, Scenario, main, start_server
+from nodes import free_ports
+from peers import PYTHON
+from preloading import StockScenario, both_ways, preloaded
 
-LIBRARY = PROGRAMS.parent / "lib" / "libhatrpc-preload.so"
 PROGRAM = pathlib.Path(__file__).resolve().parent / "preloaded_program.py"
 BEGIN = "import os, select, socket, sys, time; stream = socket.create_connection(('127.0.0.1', %d));"
-
-
-def preloaded(rings):
-    """Returns an environment that loads the preloaded library. `rings`: the path of a ring by TCP address."""
-    return {**os.environ, "LD_PRELOAD": str(LIBRARY),
-            "HATRPC_RINGS": ",".join(f"{address}={path}" for address, path in rings.items())}
-
-
-@contextlib.contextmanager
-def both_ways(server):
-    """Starts two nodes; host-a has a TCP endpoint and a ring for one service. Yields the nodes and the ring's path."""
-    nodes = TwoNodes(PROGRAMS, manifest(), {"Probe": hatrpc_address(server.addresses[0])})
-    config = json.loads(nodes.a.config.read_text())
-    path = nodes.folder / "probe.ring"
-    config["endpoints"].append({**config["endpoints"][0], "listen": f"shm:{path}"})
-    nodes.a.config.write_text(json.dumps(config))
-    with nodes:
-        yield nodes, path
 
 
 @contextlib.contextmanager
@@ -54,17 +34,7 @@ def ring_echo(words=""):
                 echo.kill()
 
 
-class StockClients(Scenario):
-    def run_client(self, language, transport, address, environment):
-        command, more = Peers(PEERS).command(language, "client")
-        words = [*command, "--connect", address, "--transport", transport, "--protocol", "binary",
-                 "--large", str(1 << 20)]
-        done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=60,
-                              env={**environment, **more})
-        held = sum(line.startswith("ok ") for line in done.stdout.splitlines())
-        self.assertEqual(done.returncode, 0, f"{language} {transport}: {done.stdout}{done.stderr}")
-        self.assertGreaterEqual(held, 10, f"{language} {transport}: {done.stdout}{done.stderr}")
-
+class StockClients(StockScenario):
     def run_clients(self, languages, ways):
         """Runs the clients of `languages` over each transport.
 
@@ -73,7 +43,7 @@ class StockClients(Scenario):
         for transport in ("framed", "buffered"):
             server = start_server(options=["--transport", transport])
             self.addCleanup(server.stop)
-            with both_ways(server) as (nodes, path):
+            with both_ways(server.addresses[0]) as (nodes, path):
                 address, rings = ways(nodes.endpoints["Probe"].removeprefix("tcp:"), path)
                 for language in languages:
                     with self.subTest(language=language, transport=transport):

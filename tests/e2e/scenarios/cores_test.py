@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: Apache-2.0
+"""tests/e2e/scenarios/cores_test.py: workers that are bound to cores, and the hints that hatrpcd warns of.
+
+tests/lab/numa_test.py tests the NUMA nodes of hosts that have several.
+"""
+
+import json
+import os
+import pathlib
+import subprocess
+import tempfile
+
+import yaml
+
+from setting import PROGRAMS, Client, Scenario, main, manifest, probe_nodes
+from nodes import ask
+
+CORES = sorted(os.sched_getaffinity(0))
+ONE_NODE = len(list(pathlib.Path("/sys/devices/system/node").glob("node[0-9]*"))) <= 1
+
+
+def cores_of_threads(node):
+    """Returns the list of cores of each thread of the node's hatrpcd, by the thread's name."""
+    cores = {}
+    for task in pathlib.Path(f"/proc/{node.process.pid}/task").iterdir():
+        status = dict(line.split(":\t", 1) for line in (task / "status").read_text(encoding="utf-8").splitlines())
+        cores.setdefault(status["Name"], set()).add(status["Cpus_allowed_list"])
+    return cores
+
+
+def manifest_with(hints):
+    """Returns the manifest of Probe, with hints for some functions. `hints`: the hints of both sides, by function."""
+    text = yaml.safe_load(manifest())
+    for name, function in text["services"]["Probe"]["functions"].items():
+        for key in ("hint", "c_hint", "s_hint"):
+            function.pop(key, None)
+        if name in hints:
+            function["hint"] = hints[name]
+    return yaml.safe_dump(text)
+
+
+def routes_of(node):
+    return {function["method"]: function for service in node.get("/routes")["services"]
+            for function in service["functions"] if service["service"] == "Probe"}
+
+
+class Binding(Scenario):
+    def test_workers_run_on_the_listed_cores(self):
+        last = CORES[-1]
+        with probe_nodes(keys={"host-a": {"worker_cores": last},
+                               "host-b": {"worker_cores": "nic" if ONE_NODE else "auto", "workers": 2}}) as nodes, \
+             Client(nodes) as calls:
+            self.assertEqual(calls.add(20, 3), 23)
+            self.assertEqual(cores_of_threads(nodes.a)["worker-0"], {str(last)})
+            main_thread = cores_of_threads(nodes.a)["hatrpcd"]
+            self.assertEqual(main_thread, cores_of_threads(nodes.b)["hatrpcd"], "only workers are bound")
+            status = nodes.a.get("/status")
+            self.assertEqual([one["cores"] for one in status["worker_placement"]], [str(last)])
+            self.assertEqual(status["workers"], 1)
+            self.assertIn(f"worker 0 is bound to core {last}", nodes.a.log())
+            shown = subprocess.run([PROGRAMS / "hatctl", "--socket", nodes.a.admin, "status"], check=True,
+                                   capture_output=True, text=True).stdout
+            self.assertRegex(shown, rf"WORKER +CORES +NUMA NODE\n +0 +{last} +\d")
+
+    def test_each_worker_has_a_core_of_its_own_if_there_are_enough(self):
+        listed = CORES[:2]
+        with probe_nodes(keys={"host-a": {"worker_cores": listed}}) as nodes, Client(nodes) as calls:
+            self.assertEqual(calls.add(20, 3), 23)
+            threads = cores_of_threads(nodes.a)
+            self.assertEqual([threads[f"worker-{i}"] for i in range(len(listed))], [{str(core)} for core in listed])
+
+    def test_a_core_that_hatrpcd_cannot_use_is_refused(self):
+        allowed = CORES[0]
+        with tempfile.TemporaryDirectory(prefix="hatrpc-e2e-") as folder:
+            file = pathlib.Path(folder) / "hatrpcd.yaml"
+            for cores, reason in ((8191, "this host has no core 8191 that is online"),
+                                  (CORES[-1] if len(CORES) > 1 else 8191, "core")):
+                file.write_text(json.dumps({"node": "a", "fabric": "tcp", "worker_cores": cores}), encoding="utf-8")
+                for option in (["--check"], []):
+                    done = subprocess.run(["taskset", "-c", str(allowed), PROGRAMS / "hatrpcd", *option, "--config",
+                                           file], capture_output=True, text=True, check=False, timeout=60)
+                    self.assertEqual(done.returncode, 78, done.stderr)
+                    self.assertRegex(done.stderr, rf":1:\d+: error: worker_cores: .*{reason}")
+            if len(CORES) > 1:
+                self.assertIn(f"hatrpcd may not run on core {CORES[-1]}, only on {allowed};", done.stderr)
+
+
+class Hints(Scenario):
+    def test_a_hint_that_is_not_honoured_is_shown_everywhere_with_its_reason(self):
+        reason = "this host has no NUMA node 777 with cores"
+        with probe_nodes(manifest_text=manifest_with({"add": {"numa": 777, "idempotent": True}}),
+                         keys={"host-a": {"worker_cores": CORES[0]}, "host-b": {"worker_cores": CORES[0]}}) as nodes:
+            check = subprocess.run([PROGRAMS / "hatrpcd", "--check", "--config", nodes.a.config], text=True,
+                                   capture_output=True, check=True)
+            for text in (check.stderr, nodes.a.log()):
+                self.assertIn("warning: Probe: the hint numa: 777 is not honoured for the client side of add: " + reason,
+                              text)
+                self.assertIn("warning: Probe: the hint idempotent has no effect in this version (add)", text)
+            self.assertIn("the hint numa: 777 is not honoured for the server side of add", nodes.b.log())
+            numa = routes_of(nodes.a)["add"]["client"]["numa"]
+            self.assertEqual((numa["hint"], numa["node"]), ("777", None))
+            self.assertIn(reason, numa["not_honoured"])
+            self.assertIsNone(routes_of(nodes.a)["echo"]["client"]["numa"])
+            shown = subprocess.run([PROGRAMS / "hatctl", "--socket", nodes.a.admin, "routes", "Probe.add"], text=True,
+                                   capture_output=True, check=True).stdout
+            self.assertIn("numa: 777 is not honoured: " + reason, " ".join(shown.split()))
+
+    def test_a_reload_resolves_the_hints_anew(self):
+        with probe_nodes(manifest_text=manifest_with({}),
+                         keys={"host-a": {"worker_cores": CORES[0]}}) as nodes, Client(nodes) as calls:
+            self.assertEqual(calls.add(20, 3), 23)
+            node = nodes.a.get("/status")["worker_placement"][0]["numa_node"]
+            nodes.manifest.write_text(manifest_with({"add": {"numa": node}, "echo": {"numa": 999, "priority": "low"}}))
+            status, body = ask(nodes.a.admin, "POST", "/reload")
+            self.assertEqual(status, 200, body)
+            warnings = "\n".join(json.loads(body)["warnings"])
+            self.assertIn("the hint numa: 999 is not honoured for the client side of echo", warnings)
+            self.assertIn("the hint priority has no effect in this version (echo)", warnings)
+            self.assertNotIn("side of add", warnings)
+            self.assertEqual(routes_of(nodes.a)["add"]["client"]["numa"],
+                             {"hint": str(node), "node": node, "not_honoured": ""})
+            self.assertEqual(calls.add(4, 5), 9, "the connection stays")
+            with Client(nodes) as more:
+                self.assertEqual(more.add(20, 3), 23)
+
+
+if __name__ == "__main__":
+    main()
