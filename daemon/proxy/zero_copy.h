@@ -5,8 +5,8 @@
 // A BulkSender belongs to one byte stream. The BulkSender registers the byte stream's memory in the
 // protection domain of a link at the first zero-copy send over this link (registrations.h). A
 // BorrowedRanges object belongs to one link and lists the ranges that the link's lanes have
-// borrowed and still use. The two objects can be destroyed in any order, because the memory stays mapped and
-// registered while a lane has borrowed any range of it.
+// borrowed and still use. The two objects can be destroyed in any order, because the memory stays
+// mapped and registered while a lane has borrowed any range of it.
 //
 // The application can change the bytes at any time; a lane copies the bytes if such a change would
 // matter (engine/rdma/rdma_lane.h, send_zero_copy()).
