@@ -20,8 +20,11 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
+#include <utility>
 #include <vector>
 
+#include "base/reactor.h"
 #include "daemon/proxy/unit_reader.h"
 #include "engine/fabric/fabric.h"
 
@@ -44,25 +47,31 @@ struct LinkMemory {
   Registrations& registrations;
 };
 
-// The registrations in the domain of one link.
+// The registrations in the domain of one link. After the fabric has refused one, no further one is
+// tried for kPause.
 class Registrations {
  public:
-  Registrations() = default;
+  static constexpr Duration kPause = std::chrono::seconds(5);
+
+  // `reactor` must outlive this object.
+  explicit Registrations(const Reactor& reactor) : reactor_(reactor) {}
   ~Registrations() { domain_gone(); }
   Registrations(const Registrations&) = delete;
   Registrations& operator=(const Registrations&) = delete;
 
   // Registers `memory` of `stream` with `fabric`, the fabric of the link's lanes. The registration
-  // lasts until forget() or domain_gone().
-  Result<std::shared_ptr<BorrowedMemory>> add(ByteStream& stream,
-                                              std::shared_ptr<const std::span<std::byte>> memory,
-                                              const std::shared_ptr<engine::Fabric>& fabric);
+  // lasts until forget() or domain_gone(). Returns null, and logs the reason, if the fabric refuses.
+  std::shared_ptr<BorrowedMemory> add(ByteStream& stream,
+                                      std::shared_ptr<const std::span<std::byte>> memory,
+                                      const std::shared_ptr<engine::Fabric>& fabric);
   // Ends the registration, because the byte stream has ended.
   void forget(const BorrowedMemory& memory);
   // Ends all registrations, because the link has no domain any more.
   void domain_gone();
 
  private:
+  const Reactor& reactor_;
+  std::optional<TimePoint> refused_;  // when the fabric has refused the last attempt
   std::vector<std::shared_ptr<BorrowedMemory>> registered_;
 };
 
@@ -87,9 +96,9 @@ class RegisteredMemory {
 
  private:
   const Part part_;
-  bool refused_ = false;  // a fabric has refused to register the memory; with() does not retry
-  // Each belongs to another link. Expired: the link's domain has ended.
-  std::vector<std::weak_ptr<BorrowedMemory>> memories_;
+  // Each belongs to another link. Expired: the link's domain has ended. The fabric is that of the
+  // registration; it can be gone if the registration has expired.
+  std::vector<std::pair<const engine::Fabric*, std::weak_ptr<BorrowedMemory>>> memories_;
 };
 
 }  // namespace hat

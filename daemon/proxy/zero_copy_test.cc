@@ -95,7 +95,8 @@ struct LinkInATest {
   engine::LaneSide far{&engine::open_loop_fabric};
   // Counts the holders of near.fabric, and does not own it.
   std::shared_ptr<engine::Fabric> fabric{near.fabric.get(), [](engine::Fabric*) {}};
-  Registrations registered;
+  FakeReactor reactor;
+  Registrations registered{reactor};
   BorrowedRanges ranges;
 };
 

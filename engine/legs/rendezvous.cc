@@ -23,7 +23,8 @@ void Rendezvous::announced(const Envelope& control, const RemoteBuffer& there) {
   const uint32_t at_once =
       row(receiver_.shape().leg).replies ? receiver_.shape().slots : kRendezvousMax;
   const bool good = sequence && receiver_.receives_by(leg_) && bytes != 0 &&
-                    bytes <= kMessageBytesMax && incoming_.size() + announced_.size() < at_once &&
+                    bytes <= lane_.options().rendezvous.message_bytes_max &&
+                    incoming_.size() + announced_.size() < at_once &&
                     receiver_.announce(*sequence, control.frame);
   if (!good) return lane_.breaks("it announces a message that is not expected now");
   announced_.push_back({.sequence = *sequence, .frame = control.frame, .there = there});

@@ -53,11 +53,23 @@ void LaneSet::end_deferred() {
 // no lane for domain_linger. Keeps the domain while a peer can still access the memory of an ended
 // lane, so that new lanes of the link use this domain, and the link never has several.
 void LaneSet::release_unused_domain() {
-  if (!domain_ || !members_.empty() || !deferred_.empty() || !domain_->empty()) return;
+  if (!domain_ || !deferred_.empty() || !domain_->empty()) return;
   const TimePoint now = reactor_.now();
   if (!unused_since_) unused_since_ = now;
   if (ended_ || domain_->failed() || now - *unused_since_ >= options_.domain_linger)
     release_domain();
+}
+
+// Ends the lanes of both classes, although only one class has failed, so that the link soon gets
+// another domain.
+void LaneSet::leave_failed_domain() {
+  std::vector<uint32_t> numbers;
+  for (const auto& [number, member] : members_) {
+    if (member->lane) numbers.push_back(number);
+  }
+  for (const uint32_t number : numbers) {
+    close(number, "the receive queue of the link's RDMA lanes has failed");
+  }
 }
 
 void LaneSet::release_domain() {
@@ -76,6 +88,7 @@ RdmaLane* LaneSet::lane(uint32_t number) {
 
 void LaneSet::flush() {
   end_deferred();
+  if (domain_ && domain_->failed()) leave_failed_domain();
   release_unused_domain();
   for (auto next = members_.begin(); next != members_.end();) {
     // The iterator is advanced first, because flush() can remove the member from members_.
@@ -125,12 +138,16 @@ void LaneSet::go_down(Member& member, const std::string& reason, bool report) {
 }
 
 Result<void> LaneSet::make_domain() {
-  HAT_TRY(auto budget, events_.on_domain_wanted(*this));
-  auto domain = host_.domain_for_link(std::move(budget));
+  const TimePoint now = reactor_.now();
+  if (why_no_domain_ && now - no_domain_since_ < options_.probe_interval)
+    return std::unexpected(*why_no_domain_);
+  auto domain = host_.domain_for_link(events_.on_domain_wanted(*this));
   if (!domain) {
-    events_.on_domain_gone(*this);
+    why_no_domain_ = domain.error();
+    no_domain_since_ = now;
     return std::unexpected(std::move(domain.error()));
   }
+  why_no_domain_.reset();
   domain_ = std::move(*domain);
   owner_ = domain_->arena().new_owner();
   return {};
@@ -141,6 +158,7 @@ Result<void> LaneSet::make(Member& member, const LaneShape& out, const LaneShape
   unused_since_.reset();
   RdmaLaneOptions options = options_.lane;
   options.owner = owner_;
+  options.rendezvous.message_bytes_max = kFramePayloadBytesMax;
   options.out = out;
   options.in = in;
   HAT_TRY(member.lane, RdmaLane::create(domain_->poller(member.wish.lanes), options, member));

@@ -20,8 +20,9 @@
 //          link's domain, which the link has from its first lane until domain_linger after the end
 //          of its last lane, so that a peer that opens and closes lanes does not make a domain each
 //          time. The acceptor refuses a lane, with a reason, if there is no memory for the domain,
-//          or if the domain's memory has no space for the lane. If the fabric refuses more memory
-//          for large messages, the domain asks again after probe_interval. Each side closes a lane
+//          or if the domain's memory has no space for the lane. After a domain was refused, the set
+//          asks for one again after probe_interval; likewise if the fabric refuses more memory for
+//          large messages. Each side closes a lane
 //          that is not up within open_timeout.
 // Thread   Only the reactor's thread uses this class.
 // Errors   A failed lane is reported by on_lane_down(), never by a return value.
@@ -72,13 +73,11 @@ class LaneSetEvents {
   // had borrowed or that on_lane_landing() had returned. Called after on_lane_down(): in a later
   // flush() or in the destructor of the set.
   virtual void on_lane_gone(LaneSet&, [[maybe_unused]] uint32_t lane) {}
-  // Asks whether the set, which has no domain, may have one for a new lane. If this function
-  // returns an error, the lane is refused; otherwise on_domain_gone() follows. Returns the budget
-  // against which the domain's memory counts; null: only that of the RdmaHost.
-  virtual Result<std::shared_ptr<MemoryBudget>> on_domain_wanted(LaneSet&) { return nullptr; }
-  // Reports that the set, which has no lane, releases its domain, or that it got no domain
-  // although on_domain_wanted() permitted one. The owner must release the memory that it has
-  // registered with LaneSet::fabric(). Not called if the set is destroyed before its lanes ended.
+  // Returns the budget against which the domain of the set counts (RdmaHost::domain_for_link());
+  // null: only that of the RdmaHost.
+  virtual std::shared_ptr<RdmaBudget> on_domain_wanted(LaneSet&) { return nullptr; }
+  // Reports that the set, which has no lane, releases its domain. The owner must release the memory
+  // that it has registered with LaneSet::fabric(). Not called if the set is destroyed before its lanes ended.
   virtual void on_domain_gone(LaneSet&) {}
   // Reports the end of a lane. Called once for each lane that this side has opened and once for
   // each other lane that was up.
@@ -159,6 +158,7 @@ class LaneSet final : public LaneFrames {
   void take_accept(Member& member, Bytes payload);
   Result<void> make(Member& member, const LaneShape& out, const LaneShape& in);
   Result<void> make_domain();
+  void leave_failed_domain();
   void release_unused_domain();
   void release_domain();
   void take_ready(Member& member, Bytes payload);
@@ -179,6 +179,8 @@ class LaneSet final : public LaneFrames {
   std::shared_ptr<RdmaDomain> domain_;     // not null while the set has a lane
   TimePoint asked_for_memory_{};           // when the arena's refusals were last forgotten
   std::optional<TimePoint> unused_since_;  // since when `domain_` has had no lane
+  std::optional<Error> why_no_domain_;     // the host has refused a domain at no_domain_since_
+  TimePoint no_domain_since_{};
   const Session::Role role_;
   Lane& control_;
   const LaneSetOptions options_;

@@ -84,6 +84,20 @@ class LaneSets : public testing::Test, public LaneSetEvents {
   std::vector<std::byte> open_bytes(const std::string& reach) {
     return encode(LaneOpen{{.out = {.slots = 4, .slot_bytes = 64}}, reach});
   }
+  // Makes a lane whose other side is a peer of the test. Returns this peer.
+  std::unique_ptr<loop::FakePeer> make_up_lane(uint32_t lane) {
+    say(FrameKind::kLaneOpen, lane, open_bytes(host_->reach()));
+    const auto accepted = decode_lane_accept(std::as_bytes(std::span(last_words())));
+    EXPECT_TRUE(accepted) << last_words();
+    const RemoteBuffer enough{.address = 4096, .bytes = 1 << 20, .rkey = 1};
+    say(FrameKind::kLaneReady, lane,
+        encode(LaneOffer{
+            .queue_pair = loop::FakePeer::own_address(), .slots = enough, .window = enough}));
+    EXPECT_EQ(last_kind(), FrameKind::kLaneUp);
+    auto peer = std::make_unique<loop::FakePeer>(accepted->offer.queue_pair);
+    host_->take_fabric_events();
+    return peer;
+  }
   const std::string& last_words() { return control_.sent.back().second; }
   FrameKind last_kind() { return control_.sent.back().first.kind; }
 
@@ -91,12 +105,11 @@ class LaneSets : public testing::Test, public LaneSetEvents {
     if (refuses_) return fail(ErrorCode::kExhausted, "no plan answers so");
     return LaneShape{.slots = 4, .slot_bytes = 64};
   }
-  Result<std::shared_ptr<MemoryBudget>> on_domain_wanted(LaneSet&) override {
-    if (has_no_domain_left_) return fail(ErrorCode::kExhausted, "you have enough of them");
-    ++domains_;
+  std::shared_ptr<RdmaBudget> on_domain_wanted(LaneSet&) override {
+    ++domains_wanted_;
     return budget_;
   }
-  void on_domain_gone(LaneSet&) override { --domains_; }
+  void on_domain_gone(LaneSet&) override { ++domains_gone_; }
   void on_lane_refused(LaneSet&, const std::string& reason) override { refused_.push_back(reason); }
   void on_lane_up(LaneSet&, uint32_t lane) override { up_.push_back(lane); }
   void on_lane_message(LaneSet&, uint32_t, const FrameHeader&, Bytes) override {}
@@ -109,9 +122,9 @@ class LaneSets : public testing::Test, public LaneSetEvents {
   std::unique_ptr<RdmaHost> host_;
   std::unique_ptr<LaneSet> set_;
   bool refuses_ = false;
-  bool has_no_domain_left_ = false;
-  int domains_ = 0;  // permitted, and not gone
-  std::shared_ptr<MemoryBudget> budget_;
+  int domains_wanted_ = 0;
+  int domains_gone_ = 0;
+  std::shared_ptr<RdmaBudget> budget_;
   std::vector<std::string> refused_;
   std::vector<uint32_t> up_;
   std::vector<std::string> down_;
@@ -192,44 +205,62 @@ TEST_F(LaneSets, RefusesALaneForWhichNoDomainIsLeft) {
   make(Session::Role::kAcceptor);
   say(FrameKind::kLaneOpen, 1, open_bytes(host_->reach()));
   EXPECT_EQ(last_kind(), FrameKind::kLaneClose);
-  EXPECT_EQ(last_words(),
-            "RDMA: 128 links of this worker already have memory for lanes, the maximum");
-  EXPECT_EQ(domains_, 0) << "the owner learns that the set did not get the domain";
+  EXPECT_EQ(
+      last_words(),
+      "at most 128 of all links of this worker may have RDMA lanes, and 128 have them: use more "
+      "workers");
   set_->flush();
   other_links.pop_back();
   reactor_.end_iteration();
   say(FrameKind::kLaneOpen, 2, open_bytes(host_->reach()));
-  EXPECT_EQ(last_kind(), FrameKind::kLaneAccept) << "another link has ended";
-  EXPECT_EQ(domains_, 1);
-}
-
-TEST_F(LaneSets, AskTheirOwnerBeforeTheyHaveADomain) {
-  make(Session::Role::kAcceptor);
-  has_no_domain_left_ = true;
-  say(FrameKind::kLaneOpen, 1, open_bytes(host_->reach()));
-  EXPECT_EQ(last_words(), "you have enough of them");
-  EXPECT_TRUE(host_->domains().empty());
+  EXPECT_THAT(last_words(), HasSubstr("at most 128")) << "the set does not ask again at once";
+  EXPECT_EQ(domains_wanted_, 2);
   set_->flush();
-  has_no_domain_left_ = false;
-  say(FrameKind::kLaneOpen, 2, open_bytes(host_->reach()));
-  EXPECT_EQ(last_kind(), FrameKind::kLaneAccept);
+  reactor_.advance(1s);
   say(FrameKind::kLaneOpen, 3, open_bytes(host_->reach()));
+  EXPECT_EQ(last_kind(), FrameKind::kLaneAccept) << "another link has ended";
+  say(FrameKind::kLaneOpen, 4, open_bytes(host_->reach()));
   EXPECT_EQ(last_kind(), FrameKind::kLaneAccept);
-  EXPECT_EQ(domains_, 1) << "all lanes of the set share one";
+  EXPECT_EQ(domains_wanted_, 3) << "all lanes of the set share one";
+  EXPECT_EQ(domains_gone_, 0);
   set_->end("the link has ended");
   set_->flush();
-  EXPECT_EQ(domains_, 0);
+  EXPECT_EQ(domains_gone_, 1);
 }
 
 TEST_F(LaneSets, HaveNoMoreMemoryThanTheirBudget) {
   make(Session::Role::kAcceptor);
-  budget_ = std::make_shared<MemoryBudget>("the links of one peer", 7 << 20);
+  constexpr auto kNone = RdmaBudget::kUnlimited;
+  budget_ = std::make_shared<RdmaBudget>("the links of one peer",
+                                         RdmaBudget::Amounts{7 << 20, kNone, kNone, kNone});
   const auto another = *host_->domain_for_link(budget_);
   say(FrameKind::kLaneOpen, 1, open_bytes(host_->reach()));
-  EXPECT_THAT(last_words(), HasSubstr("the links of one peer may have 7 MiB of RDMA memory, of "
-                                      "which 7 MiB are in use, and 512 KiB more are needed"));
-  EXPECT_EQ(domains_, 0);
-  EXPECT_EQ(budget_->used(), 4u << 20) << "nothing is left of the attempt";
+  EXPECT_EQ(last_words(),
+            "the links of one peer may have 7 MiB of RDMA memory, of which 4 MiB are in use, and 4 "
+            "MiB more are needed: use more workers");
+  EXPECT_EQ(host_->domains().size(), 1u);
+  EXPECT_EQ(budget_->used(Resource::kMemory), 4u << 20) << "nothing is left of the attempt";
+}
+
+// A peer whose lanes have used up the peer's part of the completion queue leaves the other parts.
+TEST_F(LaneSets, HaveNoMoreCompletionsThanTheirBudget) {
+  make(Session::Role::kAcceptor);
+  constexpr auto kNone = RdmaBudget::kUnlimited;
+  budget_ = std::make_shared<RdmaBudget>("the links of one peer",
+                                         RdmaBudget::Amounts{kNone, kNone, kNone, 400});
+  say(FrameKind::kLaneOpen, 1, open_bytes(host_->reach()));
+  EXPECT_EQ(last_kind(), FrameKind::kLaneAccept);
+  const uint64_t used = budget_->used(Resource::kThroughputEntries);
+  EXPECT_EQ(used, 128u + 2 * Poller::kReceivesPerBlock) << "sends and receives";
+  EXPECT_EQ(budget_->used(Resource::kLatencyEntries), 0u);
+  say(FrameKind::kLaneOpen, 2, open_bytes(host_->reach()));
+  say(FrameKind::kLaneOpen, 3, open_bytes(host_->reach()));
+  EXPECT_THAT(last_words(), HasSubstr("the links of one peer may have 400 entries of a completion "
+                                      "queue for RDMA lanes, of which"));
+  set_->end("the link has ended");
+  set_.reset();
+  reactor_.end_iteration();
+  for (size_t i = 0; i < kResources; ++i) EXPECT_EQ(budget_->used(Resource(i)), 0u) << i;
 }
 
 TEST_F(LaneSets, KeepTheirDomainForAWhileWithoutALane) {
@@ -249,19 +280,27 @@ TEST_F(LaneSets, KeepTheirDomainForAWhileWithoutALane) {
     reactor_.advance(4s);
     turn();
   }
-  EXPECT_EQ(domains_, 1);
+  EXPECT_EQ(domains_gone_, 0);
   reactor_.advance(1s);
   turn();
   EXPECT_TRUE(first.expired());
-  EXPECT_EQ(domains_, 0);
+  EXPECT_EQ(domains_gone_, 1);
 }
 
 TEST_F(LaneSets, ReleaseADomainThatHasFailedAtOnce) {
   make(Session::Role::kAcceptor);
-  say(FrameKind::kLaneOpen, 1, open_bytes(host_->reach()));
-  ASSERT_EQ(last_kind(), FrameKind::kLaneAccept);
-  host_->domains().front()->poller(LaneWish{}.lanes).on_receive_queue_error("a test");
+  for (const LaneClass lanes : {LaneClass::kLatency, LaneClass::kThroughput}) {
+    const LaneWish wish{.lanes = lanes, .out = {.slots = 4, .slot_bytes = 64}};
+    say(FrameKind::kLaneOpen, 10 + static_cast<uint32_t>(lanes),
+        encode(LaneOpen{wish, host_->reach()}));
+    ASSERT_EQ(last_kind(), FrameKind::kLaneAccept);
+  }
+  host_->domains().front()->poller(LaneClass::kLatency).on_receive_queue_error("a test");
   EXPECT_EQ(last_words(), "the receive queue failed: a test");
+  EXPECT_EQ(set_->size(), 1u) << "the lane of the other class";
+  set_->flush();
+  EXPECT_EQ(last_words(), "the receive queue of the link's RDMA lanes has failed");
+  EXPECT_EQ(set_->size(), 0u);
   set_->flush();
   reactor_.end_iteration();
   EXPECT_TRUE(host_->domains().empty());
@@ -294,17 +333,8 @@ TEST_F(LaneSets, AskForMemoryAgainAfterARefusal) {
 // lane. This memory then cannot be given to anybody else, and must not multiply.
 TEST_F(LaneSets, KeepTheirDomainWhileThePeerCanAccessIt) {
   make(Session::Role::kAcceptor);
-  say(FrameKind::kLaneOpen, 1, open_bytes(host_->reach()));
-  const auto accepted = decode_lane_accept(std::as_bytes(std::span(last_words())));
-  ASSERT_TRUE(accepted);
-  const RemoteBuffer enough{.address = 4096, .bytes = 1 << 20, .rkey = 1};
-  say(FrameKind::kLaneReady, 1,
-      encode(LaneOffer{
-          .queue_pair = loop::FakePeer::own_address(), .slots = enough, .window = enough}));
-  ASSERT_EQ(last_kind(), FrameKind::kLaneUp);
-  loop::FakePeer peer(accepted->offer.queue_pair);
-  host_->take_fabric_events();
-  peer.to().touching.store(1);
+  const auto peer = make_up_lane(1);
+  peer->to().touching.store(1);
   say(FrameKind::kLaneClose, 1);
   const auto pass_time = [&] {
     set_->flush();
@@ -318,11 +348,35 @@ TEST_F(LaneSets, KeepTheirDomainWhileThePeerCanAccessIt) {
   EXPECT_EQ(last_kind(), FrameKind::kLaneAccept);
   EXPECT_EQ(host_->domains().size(), 1u) << "the new lane uses the same domain";
   say(FrameKind::kLaneClose, 2);
-  peer.to().touching.store(0);
+  peer->to().touching.store(0);
   host_->take_fabric_events();
   pass_time();
   EXPECT_TRUE(host_->domains().empty());
-  EXPECT_EQ(domains_, 0);
+  EXPECT_EQ(domains_gone_, 1);
+}
+
+TEST_F(LaneSets, CountTheirDomainAfterTheirEndWhileThePeerCanAccessIt) {
+  make(Session::Role::kAcceptor);
+  budget_ = std::make_shared<RdmaBudget>("the links of one peer", 64, host_->budget());
+  EXPECT_EQ(budget_->most(Resource::kDomains), 2u);
+  std::vector<std::unique_ptr<loop::FakePeer>> peers;
+  for (uint32_t link = 0; link < 2; ++link) {
+    peers.push_back(make_up_lane(1));
+    peers.back()->to().touching.store(1);
+    set_->end("the link has ended");
+    make(Session::Role::kAcceptor);
+    reactor_.end_iteration();
+  }
+  EXPECT_EQ(budget_->used(Resource::kDomains), 2u);
+  say(FrameKind::kLaneOpen, 1, open_bytes(host_->reach()));
+  EXPECT_EQ(last_words(),
+            "at most 2 of the links of one peer may have RDMA lanes, and 2 have them: use more "
+            "workers");
+  for (const auto& peer : peers) peer->to().touching.store(0);
+  host_->take_fabric_events();
+  reactor_.end_iteration();
+  EXPECT_EQ(budget_->used(Resource::kDomains), 0u);
+  EXPECT_EQ(host_->budget()->used(Resource::kMemory), 0u);
 }
 
 // An initiator and an acceptor in one process. They have no TCP connection, so the test itself

@@ -44,14 +44,14 @@ void Buffer::give_back() {
   chunk_ = nullptr;
 }
 
-Arena::Arena(Fabric& fabric, const ArenaOptions& options, std::shared_ptr<MemoryBudget> budget)
+Arena::Arena(Fabric& fabric, const ArenaOptions& options, std::shared_ptr<RdmaBudget> budget)
     : fabric_(fabric),
       step_(granules_of(options.step)),
       numa_node_(options.numa_node),
       budget_(std::move(budget)) {}
 
 Result<std::unique_ptr<Arena>> Arena::create(Fabric& fabric, const ArenaOptions& options,
-                                             std::shared_ptr<MemoryBudget> budget) {
+                                             std::shared_ptr<RdmaBudget> budget) {
   std::unique_ptr<Arena> arena(new Arena(fabric, options, std::move(budget)));
   for (size_t i = 0; i < kPurposes; ++i) {
     const size_t granules = std::max<size_t>(granules_of(options.bytes[i]), 2);
@@ -86,7 +86,8 @@ size_t Arena::next_chunk(const Share& share, size_t granules, size_t fit) const 
 
 Result<void> Arena::grow(Share& share, size_t count) {
   const PartKind& kind = kParts[static_cast<size_t>(share.purpose)];
-  HAT_TRY(MemoryBudget::Charge charge, MemoryBudget::charge(budget_, count * kGranuleBytes));
+  RdmaBudget::Charge charge(budget_, Resource::kMemory);
+  HAT_TRY_VOID(charge.add(count * kGranuleBytes));
   HAT_TRY(SharedMemory memory, SharedMemory::create(kind.name, count * kGranuleBytes));
   // Before the registration, which takes all pages and pins them.
   if (numa_node_) HAT_TRY_VOID(prefer_numa_node(memory.bytes(), *numa_node_));
@@ -97,6 +98,12 @@ Result<void> Arena::grow(Share& share, size_t count) {
                  std::vector<uint32_t>(count)}));
   share.granules += count;
   return {};
+}
+
+// Adds a chunk of `count` granules, or, if that is refused, a chunk of only `least` granules.
+Result<void> Arena::grow_or_less(Share& share, size_t count, size_t least) {
+  auto grown = grow(share, count);
+  return grown || count <= least ? grown : grow(share, least);
 }
 
 // Adds a chunk into which a buffer of `bytes` bytes fits. If the share has no space for the chunk,
@@ -116,14 +123,14 @@ bool Arena::grow_for(Share& share, size_t bytes) {
     std::erase_if(share.chunks, is_free);
     share.granules -= freed;
   }
-  if (const auto grown = grow(share, count); !grown) {
-    share.why_not_grown = grown.error().message;
-    // Smaller messages need the memory that the share had. If the fabric refuses even that, the
-    // next attempt is made after forget_refusals().
-    if (freed != 0) static_cast<void>(grow(share, freed));
-    return false;
-  }
-  return true;
+  const size_t least = std::max(step_, std::bit_ceil(granules_of(bytes)));
+  const auto grown = grow_or_less(share, count, std::min(count, least));
+  if (grown) return true;
+  share.why_not_grown = grown.error().message;
+  // Smaller messages need the memory that the share had. If the fabric refuses even a part of it,
+  // the next attempt is made after forget_refusals().
+  if (freed != 0) static_cast<void>(grow_or_less(share, freed, std::min(freed, step_)));
+  return false;
 }
 
 std::optional<Buffer> Arena::take(Purpose purpose, size_t bytes) {

@@ -19,7 +19,8 @@
 // The reserved share and the rest of a part consist of chunks, and each chunk is a memory region.
 // An arena grows: a share begins with one chunk of ArenaOptions::step bytes, and if a request does
 // not fit, it gets another chunk, as large as all chunks before or as the request, up to the size
-// of the share. So a link pins little memory if its lanes need little, and a share needs few memory
+// of the share. (If such a chunk is refused, a chunk of `step` bytes or as large as the request is
+// tried.) So a link pins little memory if its lanes need little, and a share needs few memory
 // keys. If the share has no space for such a chunk, the chunks from which no buffer is taken make
 // room for it: a message as large as its share fits once all other messages are gone, however the
 // share has grown. All other chunks last as long as the arena.
@@ -35,14 +36,15 @@
 // other peers, which the message would otherwise seem to contain. Each granule of the share for
 // messages records its last owner, and is cleared when another owner gets the granule.
 //
-// Bounds   ArenaOptions::bytes, and the MemoryBudget that several arenas share. A request must fit
+// Bounds   ArenaOptions::bytes, and the RdmaBudget that several arenas share. A request must fit
 //          into one free block of the share that it uses: the share for messages (take_message()
 //          and take_target()) or the rest (take()). Buffers are aligned to 4 KiB.
 // Owner    A Buffer gives its memory back when it is destroyed. The arena must outlive its buffers.
 // Thread   One thread at a time; there is no lock.
 // Errors   The error of create() says which limit is too low. The take functions return nullopt if
-//          the part has no space. refusal_text() and message_refusal_text() say why the fabric
-//          refused another chunk, if it did; then the share uses the chunks that there are.
+//          the part has no space. After the fabric or the budget has refused another chunk,
+//          refusal_text() and message_refusal_text() say why, and the share uses its existing
+//          chunks.
 #pragma once
 
 #include <algorithm>
@@ -64,7 +66,7 @@ inline constexpr size_t kPurposes = 3;
 
 // A memory region of an arena, as the class Arena uses it.
 struct ArenaChunk {
-  MemoryBudget::Charge charge;
+  RdmaBudget::Charge charge;
   SharedMemory memory;
   std::unique_ptr<MemoryRegion> region;
   Buddy granules;
@@ -118,7 +120,7 @@ class Arena {
   // Creates an arena, and registers its first chunks with `fabric`, which must outlive the arena.
   // All chunks count against `budget`, unless it is null. Fails if the kernel refuses a NUMA node.
   static Result<std::unique_ptr<Arena>> create(Fabric& fabric, const ArenaOptions& options,
-                                               std::shared_ptr<MemoryBudget> budget = nullptr);
+                                               std::shared_ptr<RdmaBudget> budget = nullptr);
 
   // Takes a buffer for a lane from the share that is not reserved for messages.
   std::optional<Buffer> take(Purpose purpose, size_t bytes);
@@ -158,7 +160,7 @@ class Arena {
   };
   // Indexes of shares_. The index of a part's share for lanes is its Purpose.
   static constexpr size_t kMessages = kPurposes;  // plus kReceive or kSend
-  Arena(Fabric& fabric, const ArenaOptions& options, std::shared_ptr<MemoryBudget> budget);
+  Arena(Fabric& fabric, const ArenaOptions& options, std::shared_ptr<RdmaBudget> budget);
   const Share& messages(Purpose purpose) const {
     return shares_[kMessages + static_cast<size_t>(purpose)];
   }
@@ -170,12 +172,13 @@ class Arena {
   size_t next_chunk(const Share& share, size_t granules, size_t fit) const;
   // Adds a chunk of `count` granules to the share.
   Result<void> grow(Share& share, size_t count);
+  Result<void> grow_or_less(Share& share, size_t count, size_t least);
   bool grow_for(Share& share, size_t bytes);
 
   Fabric& fabric_;
   const size_t step_;  // in granules; 0: a share has one chunk
   const std::optional<int> numa_node_;
-  const std::shared_ptr<MemoryBudget> budget_;
+  const std::shared_ptr<RdmaBudget> budget_;
   std::array<Share, kShares> shares_;
   uint32_t last_owner_ = 0;
 };

@@ -2,6 +2,7 @@
 // engine/memory/arena_test.cc: tests the buddy allocator, arenas, and borrowed ranges.
 #include "engine/memory/arena.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -279,12 +280,12 @@ TEST(Arena, KeepsMemoryForSmallerMessagesIfTheFabricRefusesALargeChunk) {
 
 TEST(Arena, CountsAgainstItsBudgetAndTheWhole) {
   auto fabric = *open_loop_fabric();
-  const auto whole = std::make_shared<MemoryBudget>("all links", 12 * kMiB);
-  const auto part = std::make_shared<MemoryBudget>("one peer", 11 * kMiB, whole);
+  const auto whole = std::make_shared<RdmaBudget>("all links", RdmaBudget::Amounts{12 * kMiB});
+  const auto part = std::make_shared<RdmaBudget>("one peer", 1, whole);
   auto one = *Arena::create(*fabric, kGrowing, part);
   auto another = *Arena::create(*fabric, kGrowing, part);
-  EXPECT_EQ(part->used(), 10 * kMiB);
-  EXPECT_EQ(whole->used(), 10 * kMiB);
+  EXPECT_EQ(part->used(Resource::kMemory), 10 * kMiB);
+  EXPECT_EQ(whole->used(Resource::kMemory), 10 * kMiB);
   const auto third = Arena::create(*fabric, kGrowing, part);
   ASSERT_FALSE(third);
   EXPECT_EQ(third.error().message,
@@ -293,17 +294,28 @@ TEST(Arena, CountsAgainstItsBudgetAndTheWhole) {
   const auto fourth = Arena::create(*fabric, kGrowing, whole);
   ASSERT_FALSE(fourth);
   EXPECT_TRUE(fourth.error().message.starts_with("all links may have 12 MiB"));
-  EXPECT_EQ(whole->used(), 10 * kMiB) << "a refused arena leaves nothing";
+  EXPECT_EQ(whole->used(Resource::kMemory), 10 * kMiB) << "a refused arena leaves nothing";
   EXPECT_FALSE(one->take_message(Purpose::kSend, 2 * kMiB));
   EXPECT_TRUE(one->message_refusal_text(Purpose::kSend)
                   .starts_with("; more memory was refused: one peer may have 11 MiB"));
   another.reset();
-  EXPECT_EQ(part->used(), 5 * kMiB);
+  EXPECT_EQ(part->used(Resource::kMemory), 5 * kMiB);
   one->forget_refusals();
   EXPECT_TRUE(one->take_message(Purpose::kSend, 2 * kMiB));
-  EXPECT_EQ(part->used(), one->registered_bytes());
+  EXPECT_EQ(part->used(Resource::kMemory), one->registered_bytes());
   one.reset();
-  EXPECT_EQ(whole->used(), 0u);
+  EXPECT_EQ(whole->used(Resource::kMemory), 0u);
+}
+
+TEST(Arena, GrowsByLessIfItsBudgetHasLittleLeft) {
+  auto fabric = *open_loop_fabric();
+  const auto budget = std::make_shared<RdmaBudget>("one peer", RdmaBudget::Amounts{7 * kMiB});
+  const auto arena = *Arena::create(*fabric, kGrowing, budget);
+  std::vector<Buffer> buffers;
+  while (auto buffer = arena->take(Purpose::kReceive, kMiB)) buffers.push_back(std::move(*buffer));
+  EXPECT_EQ(buffers.size(), 3u) << "the third chunk is not as large as the two before it";
+  EXPECT_EQ(budget->used(Resource::kMemory), 7 * kMiB);
+  EXPECT_THAT(arena->refusal_text(Purpose::kReceive), testing::HasSubstr("1 MiB more are needed"));
 }
 
 TEST(Arena, KeepsDescriptorsOnlyForAFabricThatNeedsThem) {

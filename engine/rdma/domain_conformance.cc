@@ -180,8 +180,10 @@ TEST_P(DomainConformance, FurtherLinksHaveNoDomain) {
   for (size_t i = 0; i < RdmaHost::kDomainsMax; ++i) links.push_back(*host_->domain_for_link());
   const auto one_more = host_->domain_for_link();
   ASSERT_FALSE(one_more);
-  EXPECT_EQ(one_more.error().message,
-            "RDMA: 128 links of this worker already have memory for lanes, the maximum");
+  EXPECT_EQ(
+      one_more.error().message,
+      "at most 128 of all links of this worker may have RDMA lanes, and 128 have them: use more "
+      "workers");
   links.pop_back();
   reactor_.end_iteration();
   EXPECT_TRUE(host_->domain_for_link());

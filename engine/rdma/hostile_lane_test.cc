@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // engine/rdma/hostile_lane_test.cc: tests a lane with a hostile peer: a peer that writes less than
 // it announces, or that accesses memory after the lane has ended.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -65,6 +66,16 @@ LaneOffer offer_of(const RawPeer& side, const QueuePairAddress& address) {
   return {address, all, all, all, all, kMessageBytesMax};
 }
 
+// Makes the peer announce a message of kMessageBytes.
+void announce(RawPeer& peer) {
+  const Envelope announcement{
+      .kind = ControlKind::kAnnounce, .leg = Leg::kWriteRndv, .frame = kCallHeader};
+  std::memcpy(peer.region->bytes().data(), &announcement, sizeof announcement);
+  const Segment announcement_segment = peer.at(0, sizeof announcement);
+  const WorkRequest send{.opcode = Opcode::kSend, .segments = {&announcement_segment, 1}};
+  ASSERT_EQ(peer.qp->post({&send, 1}), 1u);
+}
+
 // Makes the peer announce a message of kMessageBytes, WRITE only 16 bytes of the message, and then
 // signal that the message is complete.
 void announce_and_write_16(LaneSide& lanes, RawPeer& peer) {
@@ -78,12 +89,7 @@ void announce_and_write_16(LaneSide& lanes, RawPeer& peer) {
   const Segment answer = peer.at(8192, kControlBytesMax);
   const ReceiveRequest receive{.segments = {&answer, 1}};
   ASSERT_EQ(peer.srq->post({&receive, 1}), 1u);
-  const Envelope announcement{
-      .kind = ControlKind::kAnnounce, .leg = Leg::kWriteRndv, .frame = kCallHeader};
-  std::memcpy(peer.region->bytes().data(), &announcement, sizeof announcement);
-  const Segment announcement_segment = peer.at(0, sizeof announcement);
-  const WorkRequest send{.opcode = Opcode::kSend, .segments = {&announcement_segment, 1}};
-  ASSERT_EQ(peer.qp->post({&send, 1}), 1u);
+  announce(peer);
   iterate([&] { return peer.received != 0; });
   RemoteBuffer remote;
   std::memcpy(&remote, peer.region->bytes().data() + 8192 + sizeof(Envelope), sizeof remote);
@@ -125,6 +131,27 @@ TEST(HostileLane, WhoWritesLessThanItSaysIsDeliveredNothingOfOthers) {
   std::vector<std::byte> expected(kMessageBytes);
   std::fill_n(expected.begin(), 16, std::byte{'x'});
   EXPECT_TRUE(victim.frames[0].payload == expected);
+  victim.lane.reset();
+}
+
+TEST(HostileLane, WhoAnnouncesMoreThanTheLaneAcceptsLosesIt) {
+  LaneSide victim(&open_loop_fabric);
+  RawPeer peer;
+  RdmaLaneOptions options = by_rendezvous(*victim.arena);
+  options.rendezvous.message_bytes_max = kMessageBytes - 1;
+  victim.make_lane(options);
+  EXPECT_EQ(victim.lane->offer().message_bytes_max, kMessageBytes - 1);
+  ASSERT_TRUE(victim.lane->connect(offer_of(peer, peer.qp->address())));
+  ASSERT_TRUE(peer.qp->connect(victim.lane->offer().queue_pair));
+  const size_t registered = victim.arena->registered_bytes();
+  announce(peer);
+  for (int i = 0; i < 100 && victim.down.empty(); ++i) {
+    victim.iterate();
+    peer.iterate();
+  }
+  ASSERT_EQ(victim.down.size(), 1u);
+  EXPECT_THAT(victim.down[0], testing::HasSubstr("announces a message that is not expected"));
+  EXPECT_EQ(victim.arena->registered_bytes(), registered);
   victim.lane.reset();
 }
 

@@ -9,22 +9,37 @@
 namespace hat::engine {
 
 Poller::Poller(Fabric& fabric, Arena& arena, std::shared_ptr<CompletionRouter> router,
-               const PollerOptions& options)
+               const PollerOptions& options, RdmaBudget::Charge entries)
     : fabric_(fabric),
       arena_(arena),
       options_(options),
       router_(std::move(router)),
+      entries_(std::move(entries)),
       number_(router_->add(*this)) {}
 
 Poller::~Poller() {
   router_->remove(*this);
-  router_->release(static_cast<uint32_t>(blocks_.size()) * kReceivesPerBlock);
+  release(static_cast<uint32_t>(blocks_.size()) * kReceivesPerBlock);
+}
+
+Result<void> Poller::reserve(uint32_t entries) {
+  HAT_TRY_VOID(router_->reserve(entries));
+  auto added = entries_.add(entries);
+  if (!added) router_->release(entries);
+  return added;
+}
+
+void Poller::release(uint32_t entries) {
+  router_->release(entries);
+  entries_.give_back(entries);
 }
 
 Result<std::unique_ptr<Poller>> Poller::create(Fabric& fabric, Arena& arena,
                                                std::shared_ptr<CompletionRouter> router,
-                                               const PollerOptions& options) {
-  std::unique_ptr<Poller> poller(new Poller(fabric, arena, std::move(router), options));
+                                               const PollerOptions& options,
+                                               RdmaBudget::Charge entries) {
+  std::unique_ptr<Poller> poller(
+      new Poller(fabric, arena, std::move(router), options, std::move(entries)));
   HAT_TRY(poller->receives_, fabric.create_receive_queue(options.receives_max));
   poller->to_post_.reserve(options.receives_max);
   return poller;
@@ -52,10 +67,10 @@ Result<void> Poller::add(RdmaLane& lane) {
                                            " are allowed: use fewer lanes or fewer slots");
   }
   const uint32_t send_entries = lane.options().send_entries;
-  HAT_TRY_VOID(router_->reserve(send_entries));
+  HAT_TRY_VOID(reserve(send_entries));
   const uint32_t blocks = (receives + kReceivesPerBlock - 1) / kReceivesPerBlock;
   if (auto added = add_receives(blocks); !added) {
-    router_->release(send_entries);
+    release(send_entries);
     return added;
   }
   receives_needed_ += lane.receives_needed();
@@ -68,7 +83,7 @@ Result<void> Poller::add(RdmaLane& lane) {
 void Poller::remove(RdmaLane& lane) {
   if (std::erase(lanes_, &lane) == 0) return;
   router_->remove(lane);
-  router_->release(lane.options().send_entries);
+  release(lane.options().send_entries);
   receives_needed_ -= lane.receives_needed();
   std::erase(touched_, &lane);
 }
@@ -87,10 +102,10 @@ void Poller::forget_settled() {
 // Adds receives until there are `blocks` blocks of them, and posts them.
 Result<void> Poller::add_receives(uint32_t blocks) {
   while (blocks_.size() < blocks) {
-    HAT_TRY_VOID(router_->reserve(kReceivesPerBlock));
+    HAT_TRY_VOID(reserve(kReceivesPerBlock));
     auto block = arena_.take(Purpose::kControl, size_t{kReceivesPerBlock} * kReceiveBytes);
     if (!block) {
-      router_->release(kReceivesPerBlock);
+      release(kReceivesPerBlock);
       return fail(ErrorCode::kExhausted,
                   "RDMA lanes: no memory left for " + std::to_string(blocks * kReceivesPerBlock) +
                       " receives: raise fabric.max_pinned, or use fewer lanes" +

@@ -40,10 +40,12 @@ class Poller {
   static constexpr uint32_t kSlack = kPostBatch + CompletionRouter::kCompletionsPerPoll;
 
   // Creates a poller; `fabric` and `arena` must outlive it. `router` must have fewer than
-  // CompletionRouter::kPollersMax pollers.
+  // CompletionRouter::kPollersMax pollers. `entries` counts the entries of the completion queue that
+  // the poller's receives and lanes need.
   static Result<std::unique_ptr<Poller>> create(Fabric& fabric, Arena& arena,
                                                 std::shared_ptr<CompletionRouter> router,
-                                                const PollerOptions& options = {});
+                                                const PollerOptions& options = {},
+                                                RdmaBudget::Charge entries = RdmaBudget::Charge());
   // Creates a poller with a router of its own.
   static Result<std::unique_ptr<Poller>> create(Fabric& fabric, Arena& arena,
                                                 const PollerOptions& options = {});
@@ -99,7 +101,10 @@ class Poller {
 
  private:
   Poller(Fabric& fabric, Arena& arena, std::shared_ptr<CompletionRouter> router,
-         const PollerOptions& options);
+         const PollerOptions& options, RdmaBudget::Charge entries);
+  // Reserves entries of the completion queue, which count against the budget.
+  Result<void> reserve(uint32_t entries);
+  void release(uint32_t entries);
   Result<void> add_receives(uint32_t blocks);
   void post_receives();
   std::byte* at(uint32_t receive);
@@ -108,6 +113,7 @@ class Poller {
   Arena& arena_;
   const PollerOptions options_;
   const std::shared_ptr<CompletionRouter> router_;
+  RdmaBudget::Charge entries_;
   const uint32_t number_;
   std::unique_ptr<ReceiveQueue> receives_;
   std::vector<Buffer> blocks_;  // each has kReceivesPerBlock receives

@@ -9,6 +9,8 @@ namespace hat::engine {
 namespace {
 
 static_assert(kRegionsNeeded == Arena::kShares);
+constexpr std::array<Resource, kLaneClasses> kEntriesOfClass = {Resource::kLatencyEntries,
+                                                                Resource::kThroughputEntries};
 constexpr std::array<const char*, kPurposes> kPartNames = {"to receive", "to send", "for control"};
 
 Result<void> check_limits(const Fabric& fabric, const MemoryNeed& need) {
@@ -30,23 +32,25 @@ Result<void> RdmaDomain::check_memory(const Fabric& fabric, const RdmaDomainOpti
 Result<std::unique_ptr<RdmaDomain>> RdmaDomain::create(Reactor& reactor,
                                                        std::unique_ptr<Fabric> fabric,
                                                        std::shared_ptr<LaneCompletions> completions,
-                                                       std::shared_ptr<MemoryBudget> budget,
+                                                       std::shared_ptr<RdmaBudget> budget,
                                                        const RdmaDomainOptions& options) {
   MemoryNeed need;
   need.add("one link's first memory", 1, options.arena.first_total());
   HAT_TRY_VOID(check_limits(*fabric, need));
-  std::unique_ptr<RdmaDomain> domain(new RdmaDomain(std::move(fabric)));
+  std::unique_ptr<RdmaDomain> domain(new RdmaDomain(std::move(fabric), budget));
+  HAT_TRY_VOID(domain->charge_.add(1));
   domain->completions_ = std::move(completions);
   if (!domain->completions_) {
     HAT_TRY(domain->completions_,
             LaneCompletions::create(reactor, *domain->fabric_, options.poller.completions,
                                     options.spin));
   }
-  HAT_TRY(domain->arena_, Arena::create(*domain->fabric_, options.arena, std::move(budget)));
+  HAT_TRY(domain->arena_, Arena::create(*domain->fabric_, options.arena, budget));
   for (size_t i = 0; i < kLaneClasses; ++i) {
     HAT_TRY(domain->pollers_[i],
             Poller::create(*domain->fabric_, *domain->arena_,
-                           domain->completions_->router(LaneClass(i)), options.poller));
+                           domain->completions_->router(LaneClass(i)), options.poller,
+                           RdmaBudget::Charge(budget, kEntriesOfClass[i])));
   }
   if (const int events = domain->fabric_->event_fd(); events >= 0) {
     RdmaDomain* self = domain.get();

@@ -31,13 +31,14 @@ class RdmaDomain {
 
   // Creates a domain that consists of `fabric`, a fabric that no other domain uses. `completions`
   // are the completion queues that domains share; null if the fabric cannot share them, and the
-  // domain then creates its own. The domain's memory counts against `budget`. `reactor` must
-  // outlive the domain. Fails, with the amounts, if the host or `budget` does not allow the memory
-  // with which the domain begins.
+  // domain then creates its own. The domain counts against `budget` as long as it exists, with
+  // its memory and the entries of its completion queues. `reactor` must outlive the domain. Fails,
+  // with the amounts, if the host or `budget` does not allow the memory with which the domain
+  // begins.
   static Result<std::unique_ptr<RdmaDomain>> create(Reactor& reactor,
                                                     std::unique_ptr<Fabric> fabric,
                                                     std::shared_ptr<LaneCompletions> completions,
-                                                    std::shared_ptr<MemoryBudget> budget,
+                                                    std::shared_ptr<RdmaBudget> budget,
                                                     const RdmaDomainOptions& options);
 
   // Returns the fabric. An object that registers its own memory with the fabric must hold this
@@ -56,8 +57,10 @@ class RdmaDomain {
   bool failed() const;  // true if a poller's receive queue has failed
 
  private:
-  explicit RdmaDomain(std::unique_ptr<Fabric> fabric) : fabric_(std::move(fabric)) {}
+  RdmaDomain(std::unique_ptr<Fabric> fabric, const std::shared_ptr<RdmaBudget>& budget)
+      : charge_(budget, Resource::kDomains), fabric_(std::move(fabric)) {}
 
+  RdmaBudget::Charge charge_;
   const std::shared_ptr<Fabric> fabric_;
   std::shared_ptr<LaneCompletions> completions_;
   std::unique_ptr<Arena> arena_;

@@ -9,9 +9,12 @@
 namespace hat::engine {
 namespace {
 
-uint64_t budget_for(const ArenaOptions& arena) {
-  return std::max<uint64_t>(RdmaHost::kFullDomains * arena.total(),
-                            RdmaHost::kDomainsMax * arena.first_total());
+RdmaBudget::Amounts most_of(const ArenaOptions& arena, const FabricLimits& fabric) {
+  const uint64_t entries =
+      fabric.shares_completions ? fabric.completion_entries_max : RdmaBudget::kUnlimited;
+  return {std::max<uint64_t>(RdmaHost::kFullDomains * arena.total(),
+                             RdmaHost::kDomainsMax * arena.first_total()),
+          RdmaHost::kDomainsMax, entries, entries};
 }
 
 }  // namespace
@@ -24,8 +27,8 @@ RdmaHost::RdmaHost(Reactor& reactor, std::unique_ptr<Fabric> fabric,
       name_(fabric_->name()),
       reach_(fabric_->reach()),
       legs_(legs_of(fabric_->limits())),
-      budget_(
-          std::make_shared<MemoryBudget>("all links of this worker", budget_for(options.arena))) {
+      budget_(std::make_shared<RdmaBudget>("all links of this worker",
+                                           most_of(options.arena, fabric_->limits()))) {
   reactor_.add_iteration_events(*this);
 }
 
@@ -45,17 +48,14 @@ Result<std::unique_ptr<RdmaHost>> RdmaHost::create(Reactor& reactor, std::unique
   return host;
 }
 
-Result<std::shared_ptr<RdmaDomain>> RdmaHost::domain_for_link(
-    std::shared_ptr<MemoryBudget> budget) {
-  if (domains_.size() == kDomainsMax) {
-    return fail(ErrorCode::kExhausted,
-                "RDMA: " + std::to_string(kDomainsMax) +
-                    " links of this worker already have memory for lanes, the maximum");
-  }
+Result<std::shared_ptr<RdmaDomain>> RdmaHost::domain_for_link(std::shared_ptr<RdmaBudget> budget) {
+  if (!budget) budget = budget_;
+  // First, so that a peer that has used up its part causes no work for the device.
+  HAT_TRY_VOID(RdmaBudget::check(budget.get(), Resource::kDomains, 1));
+  HAT_TRY_VOID(RdmaBudget::check(budget.get(), Resource::kMemory, options_.arena.first_total()));
   HAT_TRY(std::unique_ptr<Fabric> fabric, fabric_->open_domain());
   HAT_TRY(std::shared_ptr<RdmaDomain> domain,
-          RdmaDomain::create(reactor_, std::move(fabric), shared_,
-                             budget ? std::move(budget) : budget_, options_));
+          RdmaDomain::create(reactor_, std::move(fabric), shared_, std::move(budget), options_));
   return domains_.emplace_back(std::move(domain));
 }
 

@@ -14,7 +14,7 @@
 //
 // Bounds   kDomainsMax domains; further links have no RDMA lanes. All domains together register at
 //          most as much memory as kFullDomains domains may have, or as kDomainsMax domains begin
-//          with if that is more.
+//          with if that is more. budget() has these limits, and those of the completion queues.
 // Thread   the reactor's thread.
 // Errors   create() and domain_for_link() return an Error.
 #pragma once
@@ -48,17 +48,13 @@ class RdmaHost final : private IterationEvents {
   uint32_t legs() const { return legs_; }
 
   // Creates a domain for a link. The link releases the domain some time after its last lane; the
-  // host then destroys the domain, once no peer can access its memory. The domain's memory counts
-  // against `budget`, or only against the host's budget if `budget` is null.
-  Result<std::shared_ptr<RdmaDomain>> domain_for_link(
-      std::shared_ptr<MemoryBudget> budget = nullptr);
-  // Creates a budget of a part of the host's budget: one `part`-th, for the links of one peer.
-  std::shared_ptr<MemoryBudget> budget_for_peer(uint64_t part) const {
-    return std::make_shared<MemoryBudget>("the links of one peer", budget_->bytes_max() / part,
-                                          budget_);
-  }
+  // host then destroys the domain, once no peer can access its memory. Until then the domain
+  // counts against `budget`, which must be a part of the host's budget, or null for the host's.
+  Result<std::shared_ptr<RdmaDomain>> domain_for_link(std::shared_ptr<RdmaBudget> budget = nullptr);
+  // Returns the limits on what all domains use together, and how much of them is used.
+  const std::shared_ptr<RdmaBudget>& budget() const { return budget_; }
   // Returns the bytes of memory that the arenas of all domains have registered.
-  uint64_t registered_bytes() const { return budget_->used(); }
+  uint64_t registered_bytes() const { return budget_->used(Resource::kMemory); }
   const std::list<std::shared_ptr<RdmaDomain>>& domains() const { return domains_; }
   // Handles the events of the fabric and of all domains that are not completions. The reactor calls
   // this when such an event has occurred; a test whose reactor does not watch descriptors calls it
@@ -77,7 +73,7 @@ class RdmaHost final : private IterationEvents {
   const std::string name_;
   const std::string reach_;
   const uint32_t legs_;
-  const std::shared_ptr<MemoryBudget> budget_;
+  const std::shared_ptr<RdmaBudget> budget_;
   std::shared_ptr<LaneCompletions> shared_;  // null if each domain has its own completion queues
   std::list<std::shared_ptr<RdmaDomain>> domains_;  // can grow while a loop visits it
   std::unique_ptr<Watch> fabric_watch_;

@@ -127,7 +127,8 @@ LaneOffer RdmaLane::offer() const {
           .window = remote_buffer_of(receiver_.window()),
           .sender_extra = remote_buffer_of(sender_.extra()),
           .receiver_extra = remote_buffer_of(receiver_.extra()),
-          .message_bytes_max = largest(Purpose::kReceive)};
+          .message_bytes_max =
+              std::min<size_t>(largest(Purpose::kReceive), options_.rendezvous.message_bytes_max)};
 }
 
 Result<void> RdmaLane::connect(const LaneOffer& other) {

@@ -44,7 +44,8 @@ class Poller;
 
 struct RendezvousOptions {
   uint32_t chunk_bytes = 256 * 1024;
-  uint32_t depth = 4;  // outstanding chunks per lane and direction
+  uint32_t depth = 4;                             // outstanding chunks per lane and direction
+  uint32_t message_bytes_max = kMessageBytesMax;  // the largest message that this side accepts
 };
 
 struct FetchOptions {

@@ -20,7 +20,9 @@ constexpr size_t kLostStreamsMax = 1024;
 
 AcceptedLink::AcceptedLink(Worker& worker, engine::SessionOptions options,
                            const engine::OpenStream& open)
-    : worker_(worker), landings_(worker.counters().rdma.landed_bytes) {
+    : worker_(worker),
+      registrations_(worker.reactor()),
+      landings_(worker.counters().rdma.landed_bytes) {
   engine::SessionEvents& events = *this;
   session_ = std::make_unique<engine::Session>(worker.reactor(), engine::Session::Role::kAcceptor,
                                                std::move(options), open, events);
@@ -31,7 +33,6 @@ AcceptedLink::~AcceptedLink() {
   // another stream, which then sends frames.
   streams_.clear();
   if (share_) worker_.peer_shares().add(&PeerShare::links, *share_, -1);
-  uncount_domain();
 }
 
 // --- The session ---
@@ -245,31 +246,11 @@ void AcceptedLink::on_lane_refused(engine::LaneSet&, const std::string& reason) 
                           << engine::said_by_peer(std::as_bytes(std::span(reason)));
 }
 
-Result<std::shared_ptr<engine::MemoryBudget>> AcceptedLink::on_domain_wanted(engine::LaneSet&) {
-  constexpr uint64_t kMax = engine::RdmaHost::kDomainsMax;
-  PeerShares& shares = worker_.peer_shares();
-  if (!shares.has_space(&PeerShare::domains, *share_, kMax)) {
-    return fail(ErrorCode::kExhausted,
-                "node " + worker_.node().node + ": the worker has RDMA memory for " +
-                    std::to_string(kMax) + " links, and for at most " +
-                    std::to_string(kMax / PeerShare::kPart) + " of one peer; this is reached");
+std::shared_ptr<engine::RdmaBudget> AcceptedLink::on_domain_wanted(engine::LaneSet&) {
+  if (!share_->rdma) {
+    share_->rdma.emplace("the links of one peer", PeerShare::kPart, worker_.rdma()->budget());
   }
-  shares.add(&PeerShare::domains, *share_, 1);
-  has_domain_ = true;
-  if (!share_->rdma_memory) {
-    share_->rdma_memory = worker_.rdma()->budget_for_peer(PeerShare::kPart);
-  }
-  return share_->rdma_memory;
-}
-
-void AcceptedLink::on_domain_gone(engine::LaneSet&) {
-  registrations_.domain_gone();
-  uncount_domain();
-}
-
-void AcceptedLink::uncount_domain() {
-  if (!std::exchange(has_domain_, false)) return;
-  worker_.peer_shares().add(&PeerShare::domains, *share_, -1);
+  return {share_, &*share_->rdma};
 }
 
 void AcceptedLink::on_lane_message(engine::LaneSet&, uint32_t lane, const FrameHeader& header,

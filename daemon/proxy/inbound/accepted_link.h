@@ -119,11 +119,10 @@ class AcceptedLink final : private engine::SessionEvents,
     borrowed_ranges_.lane_gone(lane);
     landings_.lane_gone(lane);
   }
-  Result<std::shared_ptr<engine::MemoryBudget>> on_domain_wanted(engine::LaneSet&) override;
-  void on_domain_gone(engine::LaneSet&) override;
+  std::shared_ptr<engine::RdmaBudget> on_domain_wanted(engine::LaneSet&) override;
+  void on_domain_gone(engine::LaneSet&) override { registrations_.domain_gone(); }
   void on_lane_down(engine::LaneSet& lanes, uint32_t lane, bool was_up,
                     const std::string& reason) override;
-  void uncount_domain();  // if `share_` counts the link's domain
 
   Worker& worker_;
   std::unique_ptr<engine::Session> session_;
@@ -134,7 +133,6 @@ class AcceptedLink final : private engine::SessionEvents,
   std::shared_ptr<PeerShare> share_;
   Departure departure_ = Departure::kNone;
   bool agreed_to_go_away_ = false;            // the peer opens no more streams on this link
-  bool has_domain_ = false;                   // share_ counts the domain of the RDMA lanes
   std::deque<uint32_t> lost_;                 // numbers of the last streams that lost their lane
   std::unique_ptr<engine::LaneSet> lanes_;    // destroyed before its session
   engine::CostAnswerer* answerer_ = nullptr;  // the node's; may be null

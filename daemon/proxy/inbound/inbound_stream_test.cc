@@ -288,34 +288,36 @@ TEST_F(LanesOfAStream, CarryTheAnswersOfTheirOwnCalls) {
   EXPECT_THAT(on_link_, ElementsAre(FrameKind::kReply));
 }
 
-// Further links of the peer, which this test does not make, stand for links with lanes.
+// Charges that the test makes stand for further links of the peer.
 TEST_F(LanesOfAStream, OfOnePeerHaveAQuarterOfTheDomains) {
-  PeerShares& shares = worker_->peer_shares();
-  const auto share = shares.of("host-a");
-  EXPECT_EQ(share->domains, 1u);
-  EXPECT_EQ(share->rdma_memory->used(), 12u << 20);
-  EXPECT_EQ(share->rdma_memory->bytes_max(), 128 / 4 * (12u << 20)) << "a quarter, too";
+  using engine::RdmaBudget;
+  using engine::Resource;
+  const auto share = worker_->peer_shares().of("host-a");
+  const std::shared_ptr<RdmaBudget> budget(share, &*share->rdma);
+  EXPECT_EQ(budget->most(Resource::kDomains), 128u / 4);
+  EXPECT_EQ(budget->used(Resource::kDomains), 1u);
+  EXPECT_EQ(budget->used(Resource::kMemory), 12u << 20);
+  EXPECT_EQ(budget->most(Resource::kMemory), 128 / 4 * (12u << 20)) << "a quarter, too";
   EXPECT_EQ(counters_.rdma.registered_bytes.value(), 12u << 20);
   lanes_->close(lane_, "the test closes it");
   turns();
   reactor_.advance(6s);
   turns();
-  EXPECT_EQ(share->domains, 0u);
-  EXPECT_EQ(share->rdma_memory->used(), 0u);
+  EXPECT_EQ(budget->used(Resource::kDomains), 0u);
   EXPECT_EQ(counters_.rdma.registered_bytes.value(), 0u);
-  constexpr int64_t kQuarter = engine::RdmaHost::kDomainsMax / 4;
-  shares.add(&PeerShare::domains, *share, kQuarter);
+  RdmaBudget::Charge other_links(budget, Resource::kDomains);
+  ASSERT_TRUE(other_links.add(32));
   lanes_->open({.out = kShape, .back = kShape});
-  until([&] { return why_down_.contains("has RDMA memory for 128 links"); });
-  EXPECT_THAT(why_down_, HasSubstr("node host-b: the worker has RDMA memory for 128 links, and for "
-                                   "at most 32 of one peer; this is reached"));
+  until([&] { return why_down_.contains("may have RDMA lanes"); });
+  EXPECT_THAT(why_down_, HasSubstr("at most 32 of the links of one peer may have RDMA lanes, and "
+                                   "32 have them: use more workers"));
   EXPECT_EQ(counters_.rdma.lanes_refused.value(), 1u);
-  shares.add(&PeerShare::domains, *share, -1);
+  other_links.give_back(1);
+  reactor_.advance(1s);
   lane_is_up_ = false;
   lanes_->open({.out = kShape, .back = kShape});
   until([&] { return lane_is_up_; });
-  EXPECT_EQ(share->domains, static_cast<uint64_t>(kQuarter));
-  shares.add(&PeerShare::domains, *share, 1 - kQuarter);
+  EXPECT_EQ(budget->used(Resource::kDomains), 32u);
 }
 
 // The stream has moved from its RDMA lane to the TCP lane, so it survives the loss of the RDMA

@@ -13,6 +13,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <unordered_map>
 
@@ -27,21 +28,22 @@ struct PeerShare {
   uint64_t links = 0;           // limited by limits.max_links
   uint64_t streams = 0;         // limited by limits.max_peer_connections
   uint64_t buffered_bytes = 0;  // limited by limits.max_buffered
-  uint64_t domains = 0;         // limited by engine::RdmaHost::kDomainsMax
-  // A part of the budget of engine::RdmaHost; null as long as the peer has had no RDMA lane.
-  std::shared_ptr<engine::MemoryBudget> rdma_memory;
+  // A part of the budget of engine::RdmaHost; empty as long as the peer has had no RDMA lane. A
+  // domain that counts against this budget keeps the PeerShare, so that the next link of the peer
+  // finds the same budget.
+  std::optional<engine::RdmaBudget> rdma;
 
-  // Asserts that no link, stream, byte or domain of the peer is still counted.
+  // Asserts that no link, stream or byte of the peer is still counted.
   ~PeerShare() {
-    DCHECK(links == 0 && streams == 0 && buffered_bytes == 0 && domains == 0)
+    DCHECK(links == 0 && streams == 0 && buffered_bytes == 0)
         << "still counted: " << links << " links, " << streams << " streams, " << buffered_bytes
-        << " bytes, " << domains << " domains";
+        << " bytes";
   }
 };
 
 class PeerShares {
  public:
-  using What = uint64_t PeerShare::*;  // PeerShare's member links, streams, …
+  using What = uint64_t PeerShare::*;  // PeerShare's member links, streams or buffered_bytes
 
   // Returns the share of the peer with this identity (certificate names, or else the node name).
   // Returns the same object while any shared_ptr to the share exists.

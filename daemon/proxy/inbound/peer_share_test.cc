@@ -24,6 +24,22 @@ TEST(PeerShares, GiveEachPeerAQuarterAtMost) {
   EXPECT_TRUE(shares.has_space(&PeerShare::links, *one, kMax));
 }
 
+// The end of a link does not end the domain of its lanes at once. If the peer got another budget
+// with each new link, it could use up more than its part.
+TEST(PeerShares, KeepTheirBudgetWhileADomainCountsAgainstIt) {
+  using engine::RdmaBudget;
+  PeerShares shares;
+  auto share = shares.of("host-a");
+  share->rdma.emplace("all links", RdmaBudget::Amounts{100});
+  std::optional<RdmaBudget::Charge> domain(
+      std::in_place, std::shared_ptr<RdmaBudget>(share, &*share->rdma), engine::Resource::kMemory);
+  ASSERT_TRUE(domain->add(70));
+  share.reset();
+  EXPECT_EQ(shares.of("host-a")->rdma->used(engine::Resource::kMemory), 70u);
+  domain.reset();
+  EXPECT_FALSE(shares.of("host-a")->rdma) << "nothing of the peer is left";
+}
+
 TEST(PeerSharesDeathTest, NeverCountLessThanNothing) {
   PeerShares shares;
   const auto share = shares.of("host-a");

@@ -17,6 +17,7 @@ PeerLink::PeerLink(Worker& worker, const PeerConfig& peer, engine::SessionOption
     : worker_(worker),
       rdma_(rdma),
       without_lanes_(rdma == nullptr ? Fallback::kNoFabric : Fallback::kPeerHasNone),
+      registrations_(worker.reactor()),
       landings_(worker.counters().rdma.landed_bytes),
       link_(worker.reactor(), peer.link, std::move(options),
             worker.node().limits.reconnect_backoff_max, seed, *this) {}
