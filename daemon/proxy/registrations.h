@@ -53,14 +53,15 @@ class Registrations {
  public:
   static constexpr Duration kPause = std::chrono::seconds(5);
 
-  // `reactor` must outlive this object.
+  // Creates an object without registrations. `reactor` must outlive it.
   explicit Registrations(const Reactor& reactor) : reactor_(reactor) {}
   ~Registrations() { domain_gone(); }
   Registrations(const Registrations&) = delete;
   Registrations& operator=(const Registrations&) = delete;
 
   // Registers `memory` of `stream` with `fabric`, the fabric of the link's lanes. The registration
-  // lasts until forget() or domain_gone(). Returns null, and logs the reason, if the fabric refuses.
+  // lasts until forget() or domain_gone(). Returns null, and logs the reason, if the fabric
+  // refuses.
   std::shared_ptr<BorrowedMemory> add(ByteStream& stream,
                                       std::shared_ptr<const std::span<std::byte>> memory,
                                       const std::shared_ptr<engine::Fabric>& fabric);

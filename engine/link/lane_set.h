@@ -77,7 +77,8 @@ class LaneSetEvents {
   // null: only that of the RdmaHost.
   virtual std::shared_ptr<RdmaBudget> on_domain_wanted(LaneSet&) { return nullptr; }
   // Reports that the set, which has no lane, releases its domain. The owner must release the memory
-  // that it has registered with LaneSet::fabric(). Not called if the set is destroyed before its lanes ended.
+  // that it has registered with LaneSet::fabric(). Not called if the set is destroyed before its
+  // lanes ended.
   virtual void on_domain_gone(LaneSet&) {}
   // Reports the end of a lane. Called once for each lane that this side has opened and once for
   // each other lane that was up.

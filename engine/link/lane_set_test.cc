@@ -90,9 +90,9 @@ class LaneSets : public testing::Test, public LaneSetEvents {
     const auto accepted = decode_lane_accept(std::as_bytes(std::span(last_words())));
     EXPECT_TRUE(accepted) << last_words();
     const RemoteBuffer enough{.address = 4096, .bytes = 1 << 20, .rkey = 1};
-    say(FrameKind::kLaneReady, lane,
-        encode(LaneOffer{
-            .queue_pair = loop::FakePeer::own_address(), .slots = enough, .window = enough}));
+    const LaneOffer offer{
+        .queue_pair = loop::FakePeer::own_address(), .slots = enough, .window = enough};
+    say(FrameKind::kLaneReady, lane, encode(offer));
     EXPECT_EQ(last_kind(), FrameKind::kLaneUp);
     auto peer = std::make_unique<loop::FakePeer>(accepted->offer.queue_pair);
     host_->take_fabric_events();

@@ -20,9 +20,10 @@ std::string RdmaBudget::over_text(Resource resource, uint64_t amount) const {
   const bool memory = resource == Resource::kMemory;
   const auto text = [memory](uint64_t n) { return memory ? size_text(n) : std::to_string(n); };
   return owner_ + " may have " + text(most(resource)) +
-         (memory ? " of RDMA memory" : " entries of a completion queue for RDMA lanes") +
-         ", of which " + text(used(resource)) + " are in use, and " + text(amount) +
-         " more are needed: use " + (memory ? "" : "fewer lanes, or ") + "more workers";
+         (memory ? " of RDMA memory, of which "
+                 : " entries of a completion queue for RDMA lanes, of which ") +
+         text(used(resource)) + " are in use, and " + text(amount) + " more are needed: use " +
+         (memory ? "" : "fewer lanes, or ") + "more workers";
 }
 
 Result<void> RdmaBudget::check(const RdmaBudget* budget, Resource resource, uint64_t amount) {

@@ -40,8 +40,8 @@ class Poller {
   static constexpr uint32_t kSlack = kPostBatch + CompletionRouter::kCompletionsPerPoll;
 
   // Creates a poller; `fabric` and `arena` must outlive it. `router` must have fewer than
-  // CompletionRouter::kPollersMax pollers. `entries` counts the entries of the completion queue that
-  // the poller's receives and lanes need.
+  // CompletionRouter::kPollersMax pollers. `entries` counts the entries of the completion queue
+  // that the poller's receives and lanes need.
   static Result<std::unique_ptr<Poller>> create(Fabric& fabric, Arena& arena,
                                                 std::shared_ptr<CompletionRouter> router,
                                                 const PollerOptions& options = {},
