@@ -280,8 +280,8 @@ TEST(Arena, KeepsMemoryForSmallerMessagesIfTheFabricRefusesALargeChunk) {
 
 TEST(Arena, CountsAgainstItsBudgetAndTheWhole) {
   auto fabric = *open_loop_fabric();
-  const auto whole = std::make_shared<RdmaBudget>("all links", RdmaBudget::Amounts{12 * kMiB});
-  const auto part = std::make_shared<RdmaBudget>("one peer", 1, whole);
+  const auto whole = std::make_shared<RdmaBudget>("all links", RdmaBudget::Amounts{22 * kMiB});
+  const auto part = std::make_shared<RdmaBudget>("one peer", 2, whole);
   auto one = *Arena::create(*fabric, kGrowing, part);
   auto another = *Arena::create(*fabric, kGrowing, part);
   EXPECT_EQ(part->used(Resource::kMemory), 10 * kMiB);
@@ -291,9 +291,12 @@ TEST(Arena, CountsAgainstItsBudgetAndTheWhole) {
   EXPECT_EQ(third.error().message,
             "one peer may have 11 MiB of RDMA memory, of which 11 MiB are in use, and 1 MiB more "
             "are needed: use more workers");
+  RdmaBudget::Charge other_peers(whole, Resource::kMemory);
+  ASSERT_TRUE(other_peers.add(10 * kMiB));
   const auto fourth = Arena::create(*fabric, kGrowing, whole);
   ASSERT_FALSE(fourth);
-  EXPECT_TRUE(fourth.error().message.starts_with("all links may have 12 MiB"));
+  EXPECT_TRUE(fourth.error().message.starts_with("all links may have 22 MiB"));
+  other_peers.give_back(10 * kMiB);
   EXPECT_EQ(whole->used(Resource::kMemory), 10 * kMiB) << "a refused arena leaves nothing";
   EXPECT_FALSE(one->take_message(Purpose::kSend, 2 * kMiB));
   EXPECT_TRUE(one->message_refusal_text(Purpose::kSend)
