@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// engine/fabric/verbs/reused_numbers_test.cc: tests what becomes of completions that a device
-// returns after the end of their queue pair, when the device has given its number to another queue
-// pair. No test can make a device do so. This one replaces the functions of libibverbs that the
-// queues and queue pairs call.
+// engine/fabric/verbs/reused_numbers_test.cc: tests completions that a device reports after the end
+// of their queue pair, also when the device has given the number of that queue pair to another one.
+// No test can make a device do so. This test replaces the functions of libibverbs that the queues
+// and queue pairs call.
 #include <gtest/gtest.h>
 #include <infiniband/verbs.h>
 
