@@ -51,7 +51,8 @@ struct Peer {
     arena = must(
         Arena::create(*fabric, {.bytes = {4 * control, 4 * control, control}, .step = 1 << 20}));
     const auto receives = static_cast<uint32_t>(
-        std::min<size_t>(engine::PollerOptions{}.receives_max, control / engine::kReceiveBytes));
+        std::min<size_t>(engine::PollerOptions{}.receives_max,
+                         control / engine::kReceiveBytes + Poller::kReceivesPerBlock));
     for (size_t i = 0; i < routers.size(); ++i) {
       pollers[i] = must(Poller::create(*fabric, *arena, routers[i], {.receives_max = receives}));
     }

@@ -98,6 +98,9 @@ enum class Opcode : uint8_t {
   // number of bytes that the kWriteImm wrote.
   kReceiveWriteImm,
 };
+constexpr bool is_receive(Opcode opcode) {
+  return opcode == Opcode::kReceive || opcode == Opcode::kReceiveWriteImm;
+}
 
 struct Segment {
   std::byte* data = nullptr;
@@ -146,11 +149,14 @@ std::string_view text(Status status);
 struct Completion {
   uint64_t id = 0;  // the id of the work request or of the receive
   Status status = Status::kSuccess;
-  Opcode opcode = Opcode::kSend;  // meaningless unless status is kSuccess
+  // If `status` is not kSuccess, says only whether a receive (is_receive()) or a request failed.
+  Opcode opcode = Opcode::kSend;
   bool has_imm = false;
   uint32_t imm = 0;
-  uint32_t bytes = 0;       // set for receives, reads and atomics
-  uint32_t queue_pair = 0;  // QueuePair::number()
+  uint32_t bytes = 0;  // set for receives, reads and atomics
+  // QueuePair::number(). 0 if the queue pair of a receive was destroyed before poll() returned the
+  // completion: the memory of the receive belongs to the caller again.
+  uint32_t queue_pair = 0;
 };
 
 class CompletionQueue {

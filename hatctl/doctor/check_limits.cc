@@ -17,6 +17,8 @@ constexpr uint64_t kBesidesRdma = 64ull << 20;
 // for each link a protection domain, five or more memory regions, two shared receive queues, and a
 // queue pair for each lane. Further links use TCP if there are no more objects.
 constexpr uint64_t kObjectsOfAWorker = 64;
+// The memory that a link with lanes of about three plans pins (docs/operations.md, "Memory").
+constexpr uint64_t kUsualBytesOfALink = 8ull << 20;
 
 std::string amount(uint64_t bytes) { return bytes == kUnlimited ? "unlimited" : size_text(bytes); }
 
@@ -57,23 +59,40 @@ std::string sum_of(const Examined& examined) {
          plural(examined.workers(), "worker") + ")";
 }
 
+// Returns how many bytes hatrpcd pins if each worker has opened a link with lanes to each peer. The
+// links that peers open need further memory; their number depends on the workers of the peers.
+uint64_t bytes_for_all_peers(const Examined& examined) {
+  const uint64_t each = std::min(kUsualBytesOfALink, registered_bytes(examined.file.node.fabric));
+  return examined.file.node.peers.size() * examined.workers() * each;
+}
+
 void judge_memlock(const Examined& examined, const Process& process, const std::string& subject,
                    bool counts, Findings& findings) {
+  const std::string mend =
+      counts ? set_limit(examined, "LimitMEMLOCK=infinity", "--ulimit memlock=-1")
+             : "ulimit -l unlimited   # as root; deploy/systemd's unit has its own limit";
   const uint64_t limit = process.may(kCapIpcLock) ? kUnlimited : process.memlock.soft;
   const std::string has =
       process.may(kCapIpcLock) ? "CAP_IPC_LOCK: may lock all memory" : "may lock " + amount(limit);
   if (!pins(examined)) {
     findings.ok(subject, has + "; without a device, no memory is pinned");
-  } else if (limit >= examined.rdma_bytes()) {
-    findings.ok(subject, has + "; RDMA pins " + sum_of(examined));
-  } else if (counts) {
+  } else if (limit < examined.rdma_bytes() && counts) {
     findings.fail(subject,
                   has + ", but RDMA pins " + sum_of(examined) + ": RDMA lanes cannot be created",
-                  set_limit(examined, "LimitMEMLOCK=infinity", "--ulimit memlock=-1"));
-  } else {
+                  mend);
+  } else if (limit < examined.rdma_bytes()) {
     findings.warn(subject,
                   has + ": a hatrpcd that is started from here cannot pin " + sum_of(examined),
-                  "ulimit -l unlimited   # as root; deploy/systemd's unit has its own limit");
+                  mend);
+  } else if (limit < bytes_for_all_peers(examined)) {
+    findings.warn(
+        subject,
+        has + ", but RDMA pins about " + amount(bytes_for_all_peers(examined)) + " if each of " +
+            plural(examined.workers(), "worker") + " opens a link with lanes to each of " +
+            plural(examined.file.node.peers.size(), "peer") + ": links beyond the limit use TCP",
+        mend);
+  } else {
+    findings.ok(subject, has + "; RDMA pins " + sum_of(examined));
   }
 }
 

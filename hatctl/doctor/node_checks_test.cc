@@ -25,6 +25,28 @@ const std::vector<Row> kRowsOfLimits = {
        tree.file("/.dockerenv", "");
      },
      {{kFail, "memlock", "may lock 8 MiB", "docker run --ulimit memlock=-1"}}},
+    {"little_memory_to_lock_for_many_peers",
+     [](FakeTree& tree, Examined& examined) {
+       tree.roce_host();
+       tree.process("77", "hatrpcd", 998, "536870912");
+       tree.process("self", "hatctl", 1000, "536870912");
+       examined.file.node.peers.resize(33);
+     },
+     {{kWarn, "memlock",
+       "hatctl: may lock 512 MiB, but RDMA pins about 528 MiB if each of 2 workers opens a link "
+       "with lanes to each of 33 peers: links beyond the limit use TCP",
+       "ulimit -l unlimited"},
+      {kWarn, "memlock", "hatrpcd, pid 77: may lock 512 MiB",
+       "/etc/systemd/system/hatrpcd.service.d"},
+      {kWarn, "security", "links are insecure", "hatctl certs make"}}},
+    {"memory_to_lock_for_all_peers",
+     [](FakeTree& tree, Examined& examined) {
+       tree.roce_host();
+       tree.process("77", "hatrpcd", 998, "536870912");
+       examined.file.node.peers.resize(32);
+     },
+     {{kOk, "memlock", "hatrpcd, pid 77: may lock 512 MiB; RDMA pins 288 MiB", ""},
+      {kWarn, "security", "links are insecure", "hatctl certs make"}}},
     {"a_capability_to_lock_memory",
      [](FakeTree& tree, Examined&) {
        tree.roce_host();

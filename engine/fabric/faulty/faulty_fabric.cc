@@ -55,9 +55,11 @@ class FaultyCompletionQueue final : public CompletionQueue {
 
   CompletionQueue& below() { return *below_; }
   void attach(FaultyQueuePair& pair);
+  // Forgets a queue pair that is about to be destroyed. Keeps the completions of its receives, with
+  // queue_pair 0.
   void detach(FaultyQueuePair& pair);
-  // Adds the completion of a request that a silent queue pair has dropped, and that `below_`
-  // therefore does not complete.
+  // Adds the completion of a request or receive that a silent queue pair has dropped, and that
+  // `below_` therefore does not complete.
   void report(const Completion& completion) {
     held_.push_back({Clock::now(), completion});
     ring_at(Clock::now());
@@ -102,6 +104,7 @@ class FaultyQueuePair final : public QueuePair {
     recv_cq_.attach(*this);
   }
   ~FaultyQueuePair() override {
+    report_dropped_receives();
     send_cq_.detach(*this);
     recv_cq_.detach(*this);
   }
@@ -118,6 +121,7 @@ class FaultyQueuePair final : public QueuePair {
   bool settled() const override { return below_->settled(); }
   void fail() override {
     below_->fail();
+    report_dropped_receives();
     for (const WorkRequest& work : std::exchange(swallowed_, {})) {
       send_cq_.report({.id = work.id,
                        .status = Status::kFlushed,
@@ -133,7 +137,9 @@ class FaultyQueuePair final : public QueuePair {
     if (completion.status == Status::kFlushed && std::exchange(was_cut_, false)) {
       completion.status = Status::kRetryExceeded;
     }
-    return !silent() || completion.status != Status::kSuccess;
+    if (!silent() || completion.status != Status::kSuccess) return true;
+    if (is_receive(completion.opcode)) dropped_receives_.push_back(completion.id);
+    return false;
   }
 
  private:
@@ -141,6 +147,15 @@ class FaultyQueuePair final : public QueuePair {
     return within == 0 ? 0 : 1 + random() % within;
   }
   bool silent() const { return silent_at_ != 0 && requests_ >= silent_at_; }
+  // Returns the receives whose messages were dropped, because their memory belongs to the caller.
+  void report_dropped_receives() {
+    for (const uint64_t id : std::exchange(dropped_receives_, {})) {
+      recv_cq_.report({.id = id,
+                       .status = Status::kFlushed,
+                       .opcode = Opcode::kReceive,
+                       .queue_pair = number()});
+    }
+  }
 
   bool post_one(const WorkRequest& work) {
     if (silent() && state() == QueuePairState::kConnected) {
@@ -166,14 +181,19 @@ class FaultyQueuePair final : public QueuePair {
   uint64_t requests_ = 0;
   bool was_cut_ = false;
   std::vector<WorkRequest> swallowed_;
+  std::vector<uint64_t> dropped_receives_;  // the ids of consumed receives; at most all receives
 };
 
 void FaultyCompletionQueue::attach(FaultyQueuePair& pair) { pairs_[pair.number()] = &pair; }
 
 void FaultyCompletionQueue::detach(FaultyQueuePair& pair) {
   pairs_.erase(pair.number());
-  std::erase_if(held_,
-                [&](const Held& held) { return held.completion.queue_pair == pair.number(); });
+  std::erase_if(held_, [&](const Held& held) {
+    return held.completion.queue_pair == pair.number() && !is_receive(held.completion.opcode);
+  });
+  for (Held& held : held_) {
+    if (held.completion.queue_pair == pair.number()) held.completion.queue_pair = 0;
+  }
 }
 
 void FaultyCompletionQueue::hold(const Completion& completion) {
@@ -189,7 +209,9 @@ size_t FaultyCompletionQueue::poll(std::span<Completion> into) {
     count = below_->poll(some);
     for (Completion& completion : std::span(some).first(count)) {
       const auto pair = pairs_.find(completion.queue_pair);
-      if (pair != pairs_.end() && pair->second->pass(completion)) hold(completion);
+      const bool wanted =
+          pair == pairs_.end() ? is_receive(completion.opcode) : pair->second->pass(completion);
+      if (wanted) hold(completion);
     }
   }
   const auto now = Clock::now();

@@ -10,7 +10,8 @@
 //
 // The guarantees of every fabric also hold here, even with delays and failures: nothing is
 // reordered, repeated or changed, and every signaled request completes once, unless its queue pair
-// is silent.
+// is silent. Every consumed receive completes once: those of a silent queue pair complete as
+// kFlushed when it is failed or destroyed.
 //
 // Thread   As for the fabric to which the faults are added.
 #pragma once

@@ -23,17 +23,45 @@ Result<std::unique_ptr<Fabric>> open_without_faults() {
   return open_faulty();
 }
 
+// Opens a fabric with faults that adds its faults to another such fabric.
+Result<std::unique_ptr<Fabric>> open_faulty_twice() {
+  HAT_TRY(auto below, open_faulty());
+  return make_faulty(std::move(below), faults);
+}
+
 Result<std::unique_ptr<Fabric>> open_late() {
   faults = {.delay_max = 100us};
   return open_faulty();
 }
 
+void connect(FabricSide& a, FabricSide& b) {
+  for (FabricSide* side : {&a, &b}) side->qp = side->make_queue_pair(side->options());
+  EXPECT_TRUE(a.qp->connect(b.qp->address()));
+  EXPECT_TRUE(b.qp->connect(a.qp->address()));
+}
+
+void send(FabricSide& side, uint64_t count) {
+  const Segment from = side.at(0, 8);
+  for (uint64_t i = 0; i < count; ++i) {
+    const WorkRequest work{.id = i, .segments = {&from, 1}};
+    EXPECT_EQ(side.qp->post({&work, 1}), 1u);
+  }
+}
+
+// Polls both sides until `side` has `count` completions.
+void poll_for(FabricSide& side, size_t count, FabricSide& other) {
+  const auto end = std::chrono::steady_clock::now() + 10s;
+  while (side.completions.size() < count && std::chrono::steady_clock::now() < end) {
+    side.iterate();
+    other.iterate();
+  }
+  EXPECT_EQ(side.completions.size(), count);
+}
+
 // Two connected hosts. The constructor posts kMessages signaled SENDs from `a` to `b`.
 struct Talk {
   Talk() : a(&open_faulty, {}), b(&open_without_faults, {}) {
-    for (FabricSide* side : {&a, &b}) side->qp = side->make_queue_pair(side->options());
-    EXPECT_TRUE(a.qp->connect(b.qp->address()));
-    EXPECT_TRUE(b.qp->connect(a.qp->address()));
+    connect(a, b);
     for (uint64_t i = 0; i < kMessages; ++i) b.receive(i, 0, 8);
     const Segment from = a.at(0, 8);
     for (uint64_t i = 0; i < kMessages; ++i) {
@@ -92,6 +120,57 @@ TEST(FaultyFabric, FallsSilentUntilItIsFailed) {
   EXPECT_EQ(talk.a.qp->state(), QueuePairState::kError);
   EXPECT_EQ(talk.a.completions.back().id, Talk::kMessages - 1);
   EXPECT_EQ(talk.a.completions.back().status, Status::kFlushed);
+}
+
+TEST(FaultyFabric, ReturnsTheLateReceivesOfADestroyedQueuePair) {
+  constexpr uint64_t kMessages = 64;
+  for (const auto open : {&open_faulty, &open_faulty_twice}) {
+    FabricSide a(&open_without_faults, {});
+    faults = {.delay_max = 500ms};
+    FabricSide b(open, {});
+    connect(a, b);
+    for (uint64_t i = 0; i < kMessages; ++i) b.receive(i, 0, 8);
+    send(a, kMessages);
+    poll_for(a, kMessages, b);  // the sends complete when `b` has consumed its receives
+    const size_t before = b.completions.size();
+    ASSERT_LT(before, kMessages) << "some completions are late";
+    b.qp.reset();
+    poll_for(b, kMessages, a);
+    for (uint64_t i = 0; i < b.completions.size(); ++i) {
+      EXPECT_EQ(b.completions[i].id, i);
+      EXPECT_EQ(b.completions[i].queue_pair == 0, i >= before);
+    }
+  }
+}
+
+TEST(FaultyFabric, ReturnsTheReceivesOfASilentQueuePairWhenItEnds) {
+  constexpr uint64_t kMessages = 8;
+  for (const bool fails : {true, false}) {
+    FabricSide a(&open_without_faults, {});
+    faults = {.silent_within = 1};
+    FabricSide b(&open_faulty, {});
+    connect(a, b);
+    const uint32_t number = b.qp->number();
+    a.receive(0, 0, 8);
+    send(b, 1);
+    for (uint64_t i = 0; i < kMessages; ++i) b.receive(i, 0, 8);
+    send(a, kMessages);
+    poll_for(a, kMessages + 1, b);  // the sends complete when `b` has consumed its receives
+    EXPECT_TRUE(b.completions.empty()) << "the queue pair is silent";
+    if (fails) {
+      b.qp->fail();
+    } else {
+      b.qp.reset();
+    }
+    const auto received = [](const Completion& c) { return is_receive(c.opcode); };
+    b.iterate();
+    EXPECT_EQ(std::ranges::count_if(b.completions, received), kMessages);
+    for (const Completion& done : b.completions) {
+      if (!received(done)) continue;
+      EXPECT_EQ(done.status, Status::kFlushed);
+      EXPECT_EQ(done.queue_pair, fails ? number : 0);
+    }
+  }
 }
 
 TEST(FaultyFabric, RefusesNowAndThen) {

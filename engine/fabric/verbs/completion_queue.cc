@@ -13,23 +13,21 @@ namespace {
 
 std::atomic<uint64_t> receive_queues = 0;  // the number of receive queues created so far
 
-bool is_receive(Opcode opcode) {
-  return opcode == Opcode::kReceive || opcode == Opcode::kReceiveWriteImm;
-}
-
 }  // namespace
 
-void VerbsCompletionQueue::attach(VerbsQueuePair& pair) { pairs_[pair.number()] = &pair; }
+void VerbsCompletionQueue::attach(VerbsQueuePair& pair) {
+  keep_all();  // before `pair` can get a completion of an earlier queue pair with its number
+  pairs_[pair.number()] = &pair;
+  std::erase_if(receives_, [](const auto& queue) { return queue.second.expired(); });
+  const auto& posted = pair.receive_queue().posted();
+  receives_[posted->number()] = posted;
+}
 
 void VerbsCompletionQueue::detach(VerbsQueuePair& pair) {
   // A queue pair that uses this queue for both directions calls detach() twice, and only the first
   // call has work.
   if (!pairs_.contains(pair.number())) return;
-  std::array<Completion, 16> some;
-  for (size_t count = some.size(); count == some.size();) {
-    count = poll_device(some);
-    kept_.insert(kept_.end(), some.begin(), some.begin() + static_cast<ptrdiff_t>(count));
-  }
+  keep_all();
   std::erase_if(kept_, [&](const Completion& done) {
     return done.queue_pair == pair.number() && !is_receive(done.opcode);
   });
@@ -38,6 +36,15 @@ void VerbsCompletionQueue::detach(VerbsQueuePair& pair) {
     if (done.queue_pair == pair.number()) done.queue_pair = 0;
   }
   pairs_.erase(pair.number());
+}
+
+// Moves all completions that the device has reported to kept_.
+void VerbsCompletionQueue::keep_all() {
+  std::array<Completion, 16> some;
+  for (size_t count = some.size(); count == some.size();) {
+    count = poll_device(some);
+    kept_.insert(kept_.end(), some.begin(), some.begin() + static_cast<ptrdiff_t>(count));
+  }
 }
 
 size_t VerbsCompletionQueue::poll(std::span<Completion> into) {
@@ -56,12 +63,25 @@ size_t VerbsCompletionQueue::poll_device(std::span<Completion> into) {
     for (int i = 0; i < count; ++i) {
       const ibv_wc& done = some[static_cast<size_t>(i)];
       const auto pair = pairs_.find(done.qp_num);
-      if (pair == pairs_.end()) continue;  // the queue pair was destroyed meanwhile
-      found += pair->second->translate(done, into[found]) ? 1u : 0u;
+      const bool translated =
+          (pair != pairs_.end() && pair->second->translate(done, into[found])) ||
+          translate_orphan(done, into[found]);
+      found += translated ? 1u : 0u;
     }
     if (count < wanted) break;
   }
   return found;
+}
+
+// Translates the completion of a receive whose queue pair is destroyed. Returns false for all other
+// completions, and if the receive queue is destroyed too.
+bool VerbsCompletionQueue::translate_orphan(const ibv_wc& from, Completion& into) {
+  if ((from.wr_id & VerbsQueuePair::kSendBit) != 0) return false;
+  const auto found = receives_.find(PostedReceives::queue_of(from.wr_id));
+  const auto posted = found == receives_.end() ? nullptr : found->second.lock();
+  const auto id = posted == nullptr ? std::nullopt : posted->take(from.wr_id);
+  if (id) into = VerbsQueuePair::translate_receive(from, *id, 0);
+  return id.has_value();
 }
 
 void VerbsCompletionQueue::arm(bool solicited_only) {
@@ -84,10 +104,27 @@ Result<void> VerbsCompletionQueue::resize(uint32_t entries) {
                     error);
 }
 
-VerbsReceiveQueue::VerbsReceiveQueue(ibv_srq* queue, uint32_t entries)
-    : queue_(queue), number_((++receive_queues & 0x7fffffff) << 32), ids_(entries) {
-  queue->srq_context = this;  // for the events of the device
+PostedReceives::PostedReceives(uint32_t entries)
+    : number_((++receive_queues & 0x7fffffff) << 32), ids_(entries) {
   for (uint32_t entry = entries; entry != 0; --entry) free_.push_back(entry - 1);
+}
+
+uint64_t PostedReceives::prepare(size_t index, uint64_t id) {
+  const uint32_t entry = free_[free_.size() - 1 - index];
+  ids_[entry] = id;
+  return entry | number_;
+}
+
+std::optional<uint64_t> PostedReceives::take(uint64_t wr_id) {
+  const auto entry = static_cast<uint32_t>(wr_id);
+  if (queue_of(wr_id) != number_ || entry >= ids_.size()) return std::nullopt;
+  free_.push_back(entry);
+  return ids_[entry];
+}
+
+VerbsReceiveQueue::VerbsReceiveQueue(ibv_srq* queue, uint32_t entries)
+    : queue_(queue), posted_(std::make_shared<PostedReceives>(entries)) {
+  queue->srq_context = this;  // for the events of the device
 }
 
 size_t VerbsReceiveQueue::post(std::span<const ReceiveRequest> requests) {
@@ -105,7 +142,7 @@ size_t VerbsReceiveQueue::post_some(std::span<const ReceiveRequest> requests) {
   constexpr size_t kChainMax = 16;
   std::array<std::array<ibv_sge, kSegmentsMax>, kChainMax> segments;
   std::array<ibv_recv_wr, kChainMax> chain;
-  const size_t most = std::min({kChainMax, requests.size(), free_.size()});
+  const size_t most = std::min({kChainMax, requests.size(), posted_->free_entries()});
   size_t count = 0;
   for (; count < most && requests[count].segments.size() <= kSegmentsMax; ++count) {
     const ReceiveRequest& request = requests[count];
@@ -113,9 +150,7 @@ size_t VerbsReceiveQueue::post_some(std::span<const ReceiveRequest> requests) {
       const Segment& segment = request.segments[i];
       segments[count][i] = {reinterpret_cast<uint64_t>(segment.data), segment.bytes, segment.lkey};
     }
-    const uint32_t entry = free_[free_.size() - 1 - count];
-    ids_[entry] = request.id;
-    chain[count] = {.wr_id = entry | number_,
+    chain[count] = {.wr_id = posted_->prepare(count, request.id),
                     .next = nullptr,
                     .sg_list = segments[count].data(),
                     .num_sge = static_cast<int>(request.segments.size())};
@@ -126,15 +161,8 @@ size_t VerbsReceiveQueue::post_some(std::span<const ReceiveRequest> requests) {
   if (ibv_post_srq_recv(queue_.get(), chain.data(), &refused) != 0) {
     count = refused == nullptr ? 0 : static_cast<size_t>(refused - chain.data());
   }
-  free_.resize(free_.size() - count);
+  posted_->use(count);
   return count;
-}
-
-std::optional<uint64_t> VerbsReceiveQueue::take(uint64_t wr_id) {
-  const auto entry = static_cast<uint32_t>(wr_id);
-  if ((wr_id - entry) != number_ || entry >= ids_.size()) return std::nullopt;
-  free_.push_back(entry);
-  return ids_[entry];
 }
 
 }  // namespace hat::engine::verbs

@@ -13,10 +13,25 @@
 //   receive   the number of the receive queue, which no other receive queue of this process has,
 //             and the index of the receive among the queue's entries
 //
-// So a completion that arrives after the end of its queue pair is never taken for a completion of
-// another queue pair to which the device has given the same number.
+// A device can report a completion after the end of its queue pair, and can then give the queue
+// pair's number to another queue pair. Such a completion is never taken for one of the other queue
+// pair:
+//   request   it is dropped
+//   receive   poll() returns it with queue_pair 0, which is never the number of an RC queue pair,
+//             because the caller owns the memory of the receive. It is dropped only if its receive
+//             queue is destroyed too
+//
+// The libraries of some devices (mlx5) do not report such completions: ibv_destroy_qp(3) discards
+// them. A receive is lost to the receive queue if it completes between that call and the last poll
+// of the device, which is directly before the call.
+//
+// A receive names its receive queue, but not the queue pair that consumed it. Therefore a
+// completion queue polls the device before a queue pair uses it for the first time:
+// ibv_destroy_qp(3) ends the completions of a queue pair, so all completions that then have the
+// number are of earlier queue pairs.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <unordered_map>
 #include <vector>
@@ -26,6 +41,28 @@
 namespace hat::engine::verbs {
 
 class VerbsQueuePair;
+
+// The receives that are posted in one receive queue.
+class PostedReceives {
+ public:
+  explicit PostedReceives(uint32_t entries);
+  // Returns the number of the receive queue of a receive, from the wr_id of the receive.
+  static uint64_t queue_of(uint64_t wr_id) { return wr_id & ~uint64_t{0xffffffff}; }
+  uint64_t number() const { return number_; }
+  size_t free_entries() const { return free_.size(); }
+  // Sets the id of the receive that will use the `index`-th free entry, and returns its wr_id. The
+  // entry stays free until use().
+  uint64_t prepare(size_t index, uint64_t id);
+  void use(size_t count) { free_.resize(free_.size() - count); }  // uses the first free entries
+  // Frees the entry that `wr_id` names, and returns the id of the receive that was posted in the
+  // entry. Returns nullopt, and changes nothing, if the entry is of another receive queue.
+  std::optional<uint64_t> take(uint64_t wr_id);
+
+ private:
+  const uint64_t number_;      // a unique number in bits 32 to 62, for the wr_id of receives
+  std::vector<uint64_t> ids_;  // by entry
+  std::vector<uint32_t> free_;
+};
 
 class VerbsRegion final : public MemoryRegion {
  public:
@@ -50,19 +87,24 @@ class VerbsCompletionQueue final : public CompletionQueue {
   Result<void> resize(uint32_t entries) override;
 
   ibv_cq* get() const { return queue_.get(); }
+  // Begins to return the completions of a queue pair that is not connected yet.
   void attach(VerbsQueuePair& pair);
   // Forgets a queue pair that is about to be destroyed. Keeps the completions of its receives for
-  // poll(), because the caller owns the memory of those receives. Their queue_pair is then 0, which
-  // is never the number of an RC queue pair.
+  // poll(), with queue_pair 0.
   void detach(VerbsQueuePair& pair);
 
  private:
   size_t poll_device(std::span<Completion> into);
+  void keep_all();
+  bool translate_orphan(const ibv_wc& from, Completion& into);
 
   const Owned<ibv_comp_channel, ibv_destroy_comp_channel> channel_;
   const Owned<ibv_cq, ibv_destroy_cq> queue_;
   std::unordered_map<uint32_t, VerbsQueuePair*> pairs_;  // by QueuePair::number()
-  std::vector<Completion> kept_;  // the completions that detach() polled; poll() returns them
+  std::vector<Completion> kept_;  // the completions that keep_all() polled; poll() returns them
+  // The receive queues of all queue pairs so far, by PostedReceives::number(). A receive queue that
+  // is destroyed has a null pointer until the next attach().
+  std::unordered_map<uint64_t, std::weak_ptr<PostedReceives>> receives_;
 };
 
 class VerbsReceiveQueue final : public ReceiveQueue {
@@ -71,17 +113,13 @@ class VerbsReceiveQueue final : public ReceiveQueue {
   size_t post(std::span<const ReceiveRequest> requests) override;
 
   ibv_srq* get() const { return queue_.get(); }
-  // Frees the entry that `wr_id` names, and returns the id of the receive that was posted in the
-  // entry. Returns nullopt, and changes nothing, if the entry is of another receive queue.
-  std::optional<uint64_t> take(uint64_t wr_id);
+  const std::shared_ptr<PostedReceives>& posted() const { return posted_; }
 
  private:
   size_t post_some(std::span<const ReceiveRequest> requests);
 
   const Owned<ibv_srq, ibv_destroy_srq> queue_;
-  const uint64_t number_;      // a unique number in bits 32 to 62, for the wr_id of receives
-  std::vector<uint64_t> ids_;  // by entry
-  std::vector<uint32_t> free_;
+  const std::shared_ptr<PostedReceives> posted_;  // completion queues have weak pointers to it
 };
 
 class VerbsQueuePair final : public QueuePair {
@@ -98,9 +136,13 @@ class VerbsQueuePair final : public QueuePair {
   size_t post(std::span<const WorkRequest> chain) override;
   void fail() override;
 
-  // Translates `from`, a completion of the device, to `into`. Returns false if poll() must not
-  // return the completion.
+  const VerbsReceiveQueue& receive_queue() const { return srq_; }
+  // Translates `from`, a completion of the device, to `into`. Returns false, and changes nothing,
+  // if this queue pair has not such a request or receive. Also returns false for an unsignaled
+  // request that has succeeded, which poll() must not return.
   bool translate(const ibv_wc& from, Completion& into);
+  // Translates the completion of a receive whose id is `id`.
+  static Completion translate_receive(const ibv_wc& from, uint64_t id, uint32_t queue_pair);
 
  private:
   struct Request {

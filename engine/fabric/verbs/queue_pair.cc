@@ -308,30 +308,39 @@ size_t VerbsQueuePair::post_some(std::span<const WorkRequest> chain) {
   return count;
 }
 
+Completion VerbsQueuePair::translate_receive(const ibv_wc& from, uint64_t id, uint32_t queue_pair) {
+  return {.id = id,
+          .status = from_verbs(from.status),
+          .opcode = from.opcode == IBV_WC_RECV_RDMA_WITH_IMM ? Opcode::kReceiveWriteImm
+                                                             : Opcode::kReceive,
+          .has_imm = (from.wc_flags & IBV_WC_WITH_IMM) != 0,
+          .imm = ntohl(from.imm_data),
+          .bytes = from.byte_len,
+          .queue_pair = queue_pair};
+}
+
 bool VerbsQueuePair::translate(const ibv_wc& from, Completion& into) {
-  const Status status = from_verbs(from.status);
-  into = {.status = status, .bytes = from.byte_len, .queue_pair = number()};
   if ((from.wr_id & kSendBit) == 0) {
-    const auto id = srq_.take(from.wr_id);
+    const auto id = srq_.posted()->take(from.wr_id);
     if (!id) return false;
-    if (status != Status::kSuccess) state_ = QueuePairState::kError;
-    into.id = *id;
-    into.opcode =
-        from.opcode == IBV_WC_RECV_RDMA_WITH_IMM ? Opcode::kReceiveWriteImm : Opcode::kReceive;
-    into.has_imm = (from.wc_flags & IBV_WC_WITH_IMM) != 0;
-    into.imm = ntohl(from.imm_data);
+    into = translate_receive(from, *id, number());
+    if (into.status != Status::kSuccess) state_ = QueuePairState::kError;
     return true;
   }
   const uint64_t index = from.wr_id & 0xffffffff;
   const bool ours = (from.wr_id & ~uint64_t{0xffffffff}) == (life_ | kSendBit);
   if (!ours || index >= requests_.size() || head_ == tail_) return false;
+  const Status status = from_verbs(from.status);
   if (status != Status::kSuccess) state_ = QueuePairState::kError;
   // Frees the entries up to the completed request: the unsignaled requests before it are done too.
   while (head_ % requests_.size() != index) ++head_;
   const Request& request = requests_[index];
   ++head_;
-  into.id = request.id;
-  into.opcode = request.opcode;
+  into = {.id = request.id,
+          .status = status,
+          .opcode = request.opcode,
+          .bytes = from.byte_len,
+          .queue_pair = number()};
   return request.signaled || status != Status::kSuccess;
 }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// engine/fabric/verbs/reused_numbers_test.cc: tests what becomes of completions that a device
-// returns after the end of their queue pair, when the device has given its number to another queue
-// pair. No test can make a device do so. This one replaces the functions of libibverbs that the
-// queues and queue pairs call.
+// engine/fabric/verbs/reused_numbers_test.cc: tests completions that a device reports after the end
+// of their queue pair, also when the device has given the number of that queue pair to another one.
+// No test can make a device do so. This test replaces the functions of libibverbs that the queues
+// and queue pairs call.
 #include <gtest/gtest.h>
 #include <infiniband/verbs.h>
 
@@ -112,16 +112,64 @@ TEST_F(ReusedNumbers, AReceiveOfADestroyedQueuePairNamesNoOther) {
   EXPECT_EQ(found[0].queue_pair, 0u);
 }
 
+TEST_F(ReusedNumbers, AReceiveThatCompletesLateIsReturnedWithoutAQueuePair) {
+  Receives its(context_, 100);
+  queue_pair(its).reset();
+  EXPECT_EQ(its.post(101), 0u) << "its only entry is in use";
+  complete(receives[0], IBV_WC_WR_FLUSH_ERR);
+  const auto found = poll();
+  ASSERT_EQ(found.size(), 1u) << "its memory belongs to the caller";
+  EXPECT_EQ(found[0].id, 100u);
+  EXPECT_EQ(found[0].status, Status::kFlushed);
+  EXPECT_EQ(found[0].queue_pair, 0u);
+  EXPECT_EQ(its.post(101), 1u) << "its entry is free again";
+}
+
+TEST_F(ReusedNumbers, AReceiveThatCompletesLateIsNotOfTheNextQueuePairOfItsReceiveQueue) {
+  Receives its(context_, 100);
+  queue_pair(its).reset();
+  complete(receives[0], IBV_WC_SUCCESS);
+  const auto next = queue_pair(its);
+  auto found = poll();
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].id, 100u);
+  EXPECT_EQ(found[0].queue_pair, 0u);
+  ASSERT_EQ(its.post(101), 1u);
+  complete(receives[1], IBV_WC_SUCCESS);
+  found = poll();
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].id, 101u);
+  EXPECT_EQ(found[0].queue_pair, kNumber);
+}
+
+TEST_F(ReusedNumbers, AReceiveThatCompletesAfterItsReceiveQueueIsDropped) {
+  {
+    Receives its(context_, 100);
+    queue_pair(its).reset();
+  }
+  Receives others(context_, 200);
+  complete(receives[0], IBV_WC_WR_FLUSH_ERR);
+  EXPECT_TRUE(poll().empty());
+  const auto next = queue_pair(others);
+  complete(receives[0], IBV_WC_WR_FLUSH_ERR);
+  EXPECT_TRUE(poll().empty());
+  EXPECT_EQ(next->state(), QueuePairState::kUnconnected);
+}
+
 TEST_F(ReusedNumbers, AReceiveThatCompletesLateChangesNothingOfTheNextQueuePair) {
   Receives its(context_, 100), others(context_, 200);
   queue_pair(its).reset();
   const auto next = queue_pair(others);
   complete(receives[0], IBV_WC_WR_FLUSH_ERR);
-  EXPECT_TRUE(poll().empty());
+  auto found = poll();
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].id, 100u);
+  EXPECT_EQ(found[0].queue_pair, 0u);
+  EXPECT_EQ(its.post(101), 1u);
   EXPECT_EQ(next->state(), QueuePairState::kUnconnected);
   EXPECT_EQ(others.post(201), 0u) << "its only entry is in use";
   complete(receives[1], IBV_WC_SUCCESS);
-  const auto found = poll();
+  found = poll();
   ASSERT_EQ(found.size(), 1u);
   EXPECT_EQ(found[0].id, 200u);
   EXPECT_EQ(found[0].queue_pair, kNumber);
