@@ -333,11 +333,11 @@ void add_peers(Page& page, Control& control) {
 
 void add_rdma(Page& page, Control& control) {
   const auto sum = [&](Counter RdmaCounters::*counter) {
-    double sum = 0;
+    double all = 0;
     for (const WorkerCounters* worker : control.workers()) {
-      sum += static_cast<double>((worker->rdma.*counter).value());
+      all += static_cast<double>((worker->rdma.*counter).value());
     }
-    return sum;
+    return all;
   };
   page.counter("hatrpc_lanes_refused_total",
                "RDMA lanes of peers that were refused; the peers' calls use TCP.",
