@@ -6,11 +6,14 @@ processes. If `./dev bench` is killed, the kernel kills the processes.
 """
 
 import contextlib
+import ctypes
 import json
 import os
 import pathlib
+import re
 import select
 import subprocess
+import time
 
 from tool.experiment import Failed
 
@@ -70,9 +73,9 @@ def must_run(process):
         raise Failed(f"{process.name} ended, status {process.returncode}: {said}")
 
 
-def first_line(process):
-    """Waits until a process has printed its first line, and returns this line."""
-    ready, _, _ = select.select([process.stdout], [], [], START_SECONDS)
+def first_line(process, seconds=START_SECONDS):
+    """Waits at most `seconds` until a process has printed its first line, and returns this line."""
+    ready, _, _ = select.select([process.stdout], [], [], seconds)
     line = process.stdout.readline().strip() if ready else ""
     if not line:
         process.terminate()
@@ -82,11 +85,26 @@ def first_line(process):
 
 
 def cpu_seconds(process):
-    """Returns the user and system time that a running process has used so far."""
+    """Returns the user and system time that a running process has used so far, from its CPU-time clock.
+
+    This clock counts nanoseconds. The times in /proc/PID/stat count in steps of 10 ms.
+    """
     must_run(process)
-    text = pathlib.Path(f"/proc/{process.pid}/stat").read_text(encoding="utf-8")
-    fields = text.rsplit(")", 1)[1].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+    number = ctypes.c_int()
+    if error := ctypes.CDLL(None).clock_getcpuclockid(process.pid, ctypes.byref(number)):
+        raise Failed(f"{process.name} has no CPU-time clock: {os.strerror(error)}")
+    return time.clock_gettime(number.value)
+
+
+def wake_ups(process):
+    """Returns how often the present threads of a running process have waited for something so far."""
+    must_run(process)
+    found = 0
+    for task in pathlib.Path(f"/proc/{process.pid}/task").iterdir():
+        with contextlib.suppress(FileNotFoundError):  # the thread has just ended
+            text = (task / "status").read_text(encoding="utf-8")
+            found += int(re.search(r"^voluntary_ctxt_switches:\s+(\d+)$", text, re.MULTILINE).group(1))
+    return found
 
 
 class Client(contextlib.AbstractContextManager):

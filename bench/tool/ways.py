@@ -40,7 +40,7 @@ from free_ports import free_ports  # noqa: E402
 # The folders of the code that runs in a call through two hatrpcds, except the client and the server.
 CODE = ("base", "client", "config", "daemon", "engine")
 ECHO = ("bench/account.h", "bench/closed_loop.cc", "bench/closed_loop.h", "bench/echo.thrift", "bench/echo_client.cc",
-        "bench/echo_server.cc")
+        "bench/echo_connection.cc", "bench/echo_connection.h", "bench/echo_server.cc")
 LOCALS = ("tcp", "unix", "shm")  # kinds of connections between an application and the sidecar of its host
 
 
