@@ -41,6 +41,7 @@ from free_ports import free_ports  # noqa: E402
 CODE = ("base", "client", "config", "daemon", "engine")
 ECHO = ("bench/account.h", "bench/closed_loop.cc", "bench/closed_loop.h", "bench/echo.thrift", "bench/echo_client.cc",
         "bench/echo_connection.cc", "bench/echo_connection.h", "bench/echo_server.cc")
+ROLES = ("server", "client_sidecar", "server_sidecar")  # the processes of a way, without the client
 LOCALS = ("tcp", "unix", "shm")  # kinds of connections between an application and the sidecar of its host
 
 
@@ -133,6 +134,10 @@ class Way:
         """Returns the user and system time so far of the sidecars, and that of the server."""
         return (sum(map(processes.cpu_seconds, self.sidecars)),
                 processes.cpu_seconds(self.server.process))
+
+    def cpu_seconds_each(self):
+        """Returns the user and system time so far of each process of ROLES that the way has."""
+        return dict(zip(ROLES, map(processes.cpu_seconds, [self.server.process, *self.sidecars])))
 
     def metrics(self, family, host=0):
         """Returns (labels, value) for each line of a hatrpcd's metric. `host`: 0 (client's side), 1 (server's side)."""
