@@ -59,7 +59,7 @@ class Clients:
         """Returns the client's output, and the CPU time per call of the other processes."""
         before = self.way.cpu_seconds_each()
         found = self.site.client([self.site.programs / "echo_client", self.way.address,
-                                  point["clients"], point["bytes"], seconds], seconds)
+                                  point["clients"], point["bytes"], seconds], seconds, self.way.variables)
         us_per_call = 1e6 / (found["calls_per_s"] * seconds)
         used = {role: (now - before[role]) * us_per_call for role, now in self.way.cpu_seconds_each().items()}
         return found, {**{f"{role}_cpu_us": us for role, us in used.items()},
@@ -117,6 +117,8 @@ WORDS = {DIRECT: "direct TCP", HAPROXY: "the HAProxy pair", FLOOR: "the floor",
 # The processes of a call, by the value that has their CPU time per call.
 CPU = {"client_cpu_us": "the client", "client_sidecar_cpu_us": "the client's sidecar",
        "server_sidecar_cpu_us": "the server's sidecar", "server_cpu_us": "the server"}
+CPU_UNITS = {**{key: experiment.Unit("µs", "lower", f"CPU per call: {words}") for key, words in CPU.items()},
+             "sidecar_cpu_us": experiment.Unit("µs", "lower", "CPU per call: both sidecars")}
 
 
 def goals(options):
@@ -167,9 +169,7 @@ EXPERIMENT = experiment.Experiment(
                           quick=[1, 16]),
         experiment.Option("--bytes", "sizes of request and reply", [64, 131072], quick=[64])],
     units={"calls_per_s": experiment.Unit("calls/s", "higher", "calls per second"),
-           "p50_us": "µs", "p99_us": "µs", **clock.UNITS,
-           **{key: experiment.Unit("µs", "lower", f"CPU per call: {words}") for key, words in CPU.items()},
-           "sidecar_cpu_us": experiment.Unit("µs", "lower", "CPU per call: both sidecars")},
+           "p50_us": "µs", "p99_us": "µs", **clock.UNITS, **CPU_UNITS},
     charts=[chart.Lines("calls_per_s", "clients", "Calls per second", to=HAPROXY, log_x=True),
             chart.Lines("p50_us", "clients", "Latency, p50", to=HAPROXY, log_x=True, log_y=True),
             chart.Lines("sidecar_cpu_us", "clients", "CPU of both sidecars, per call", to=HAPROXY,

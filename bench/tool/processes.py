@@ -21,13 +21,18 @@ END_SECONDS = 10
 START_SECONDS = 20
 
 
-def placed(command, cores=None, nice=0):
-    """Returns a command line that runs `command` on `cores` (in taskset(1)'s syntax), and is killed with this tool."""
+def placed(command, cores=None, nice=0, variables=None):
+    """Returns a command line that runs `command` on `cores` (in taskset(1)'s syntax), and is killed with this tool.
+
+    `variables`: environment variables that only `command` gets.
+    """
     words = ["setpriv", "--pdeathsig", "KILL"]
     if cores:
         words += ["taskset", "-c", cores]
     if nice:
         words += ["nice", "-n", str(nice)]
+    if variables:
+        words += ["env", *(f"{name}={value}" for name, value in variables.items())]
     return [*words, *map(str, command)]
 
 
@@ -37,9 +42,9 @@ class Group(contextlib.AbstractContextManager):
     def __init__(self):
         self.running = []
 
-    def start(self, command, log, cores=None, nice=0, stdout=None):
+    def start(self, command, log, cores=None, nice=0, stdout=None, variables=None):
         with open(log, "a", encoding="utf-8") as file:
-            process = subprocess.Popen(placed(command, cores, nice), stdin=subprocess.DEVNULL,
+            process = subprocess.Popen(placed(command, cores, nice, variables), stdin=subprocess.DEVNULL,
                                        stdout=stdout or file, stderr=file, text=True,
                                        process_group=0)
         process.name = pathlib.Path(command[0]).name
@@ -110,10 +115,10 @@ def wake_ups(process):
 class Client(contextlib.AbstractContextManager):
     """A program that measures for `seconds` and prints one JSON object. A context manager, which ends the program."""
 
-    def __init__(self, command, seconds, cores=None):
+    def __init__(self, command, seconds, cores=None, variables=None):
         self.name = pathlib.Path(command[0]).name
         self.limit = seconds * 10 + 30
-        self.process = subprocess.Popen(placed(command, cores), stdin=subprocess.DEVNULL,
+        self.process = subprocess.Popen(placed(command, cores, variables=variables), stdin=subprocess.DEVNULL,
                                         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                                         process_group=0)
 
@@ -138,7 +143,7 @@ class Client(contextlib.AbstractContextManager):
         self.process.wait()
 
 
-def run_client(command, seconds, cores=None):
+def run_client(command, seconds, cores=None, variables=None):
     """Runs a program that measures until it ends; returns the JSON object that it printed."""
-    with Client(command, seconds, cores) as client:
+    with Client(command, seconds, cores, variables) as client:
         return client.result()
