@@ -7,24 +7,16 @@
 // default) or bulk; the server does the same for both names. Each client is a thread with one
 // connection (framed binary), and makes one call at a time. The program prints the JSON object that
 // bench/closed_loop.h describes.
-#include <thrift/TConfiguration.h>
-#include <thrift/protocol/TBinaryProtocol.h>
-#include <thrift/transport/TBufferTransports.h>
-#include <thrift/transport/TSocket.h>
-
 #include <cstdio>
 #include <memory>
 #include <string>
 #include <vector>
 
-#include "Echo.h"
 #include "base/arguments.h"
 #include "bench/closed_loop.h"
-#include "client/thrift/TShmSocket.h"
+#include "bench/echo_connection.h"
 
 namespace {
-
-namespace thrift = apache::thrift;
 
 struct Load {
   hat::bench::ClosedLoop loop{.program = "echo_client"};
@@ -33,27 +25,7 @@ struct Load {
   bool bulk = false;
 };
 
-// libthrift ends a connection after a total number of bytes, by default 100 MiB. The client raises
-// this limit to kLifeBytesMax, and reconnects before the connection reaches the limit.
-constexpr size_t kLifeBytesMax = INT32_MAX;
 constexpr uint32_t kBytesMax = 256u << 20;  // the largest payload
-
-std::unique_ptr<hat::bench::EchoClient> connect(const std::string& address) {
-  namespace transport = thrift::transport;
-  const auto configuration = std::make_shared<thrift::TConfiguration>(kLifeBytesMax);
-  std::shared_ptr<transport::TSocket> socket;
-  if (address.starts_with("shm:")) {
-    socket = std::make_shared<hatrpc::TShmSocket>(address, configuration);
-  } else if (address.starts_with('/')) {
-    socket = std::make_shared<transport::TSocket>(address, configuration);
-  } else {
-    socket = std::make_shared<transport::TSocket>("127.0.0.1", std::stoi(address), configuration);
-  }
-  const auto framed = std::make_shared<transport::TFramedTransport>(socket, configuration);
-  framed->open();
-  return std::make_unique<hat::bench::EchoClient>(
-      std::make_shared<thrift::protocol::TBinaryProtocol>(framed));
-}
 
 class Client final : public hat::bench::LoopClient {
  public:
@@ -61,8 +33,8 @@ class Client final : public hat::bench::LoopClient {
 
   void prepare() override {
     if (calls_left_ == 0) {
-      client_ = connect(load_.address);
-      calls_left_ = kLifeBytesMax / 2 / (load_.bytes + 64);
+      client_ = hat::bench::connect_echo(load_.address);
+      calls_left_ = hat::bench::kLifeBytesMax / 2 / (load_.bytes + 64);
     }
     --calls_left_;
   }
@@ -75,7 +47,7 @@ class Client final : public hat::bench::LoopClient {
   const Load& load_;
   const std::string data_;
   std::string result_;
-  size_t calls_left_ = 0;  // until the next connection
+  size_t calls_left_ = 0;  // until a new connection, before libthrift ends this one
   std::unique_ptr<hat::bench::EchoClient> client_;
 };
 

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // bench/echo_server.cc: a stock Thrift echo server (framed binary) with one thread per connection.
 //
-//   echo_server ADDRESS
+//   echo_server ADDRESS [interruptible]
 //
 // ADDRESS is a port of this host (0: any free port), the path of a unix socket, or shm:PATH. When
-// the program listens, it prints its address.
+// the program listens, it prints its address. With `interruptible`, the server could interrupt its
+// connections on a socket, as Thrift's servers do by default: each read waits in poll(2) for the
+// socket and for an interrupt. Without it, each read waits in recv(2). A connection on a ring can
+// always be interrupted.
 #include <thrift/TConfiguration.h>
 #include <thrift/protocol/TBinaryProtocol.h>
 #include <thrift/server/TThreadedServer.h>
@@ -40,12 +43,20 @@ std::shared_ptr<thrift::TConfiguration> long_life() {
 
 class Socket final : public thrift::transport::TServerSocket {
  public:
-  using TServerSocket::TServerSocket;
+  template <typename... Address>
+  explicit Socket(bool interruptible, const Address&... address)
+      : TServerSocket(address...), interruptible_(interruptible) {}
 
  protected:
   std::shared_ptr<thrift::transport::TSocket> createSocket(THRIFT_SOCKET client) override {
-    return std::make_shared<thrift::transport::TSocket>(client, long_life());
+    using thrift::transport::TSocket;
+    return interruptible_
+               ? std::make_shared<TSocket>(client, pChildInterruptSockReader_, long_life())
+               : std::make_shared<TSocket>(client, long_life());
   }
+
+ private:
+  const bool interruptible_;
 };
 
 class Framed final : public thrift::transport::TTransportFactory {
@@ -56,12 +67,13 @@ class Framed final : public thrift::transport::TTransportFactory {
   }
 };
 
-std::shared_ptr<thrift::transport::TServerSocket> listen_on(const std::string& address) {
+std::shared_ptr<thrift::transport::TServerSocket> listen_on(const std::string& address,
+                                                            bool interruptible) {
   if (address.starts_with("shm:")) {
     return std::make_shared<hatrpc::TShmServerSocket>(address, long_life());
   }
-  if (address.starts_with('/')) return std::make_shared<Socket>(address);
-  return std::make_shared<Socket>("127.0.0.1", std::atoi(address.c_str()));
+  if (address.starts_with('/')) return std::make_shared<Socket>(interruptible, address);
+  return std::make_shared<Socket>(interruptible, "127.0.0.1", std::atoi(address.c_str()));
 }
 
 struct SayAddress final : thrift::server::TServerEventHandler {
@@ -75,21 +87,38 @@ struct SayAddress final : thrift::server::TServerEventHandler {
   std::shared_ptr<thrift::transport::TServerSocket> socket;
 };
 
+// Parses ADDRESS [interruptible].
+hat::Result<hat::Action> parse(const std::vector<std::string>& arguments, std::string& address,
+                               bool& interruptible) {
+  std::vector<std::string> words;
+  hat::Arguments parser("echo_server");
+  parser.words("ADDRESS [interruptible]", 1, 2, words);
+  HAT_TRY(const hat::Action action, parser.parse(arguments));
+  if (action != hat::Action::kRun) return action;
+  address = words[0];
+  if (words.size() == 2) {
+    HAT_TRY_VOID(
+        hat::read_one_of({"interruptible"}, [&](size_t) { interruptible = true; })(words[1]));
+  }
+  return action;
+}
+
+constexpr const char* kUsage =
+    "usage: echo_server ADDRESS [interruptible]\n"
+    "ADDRESS: a port, 0 for a free one, a unix socket's path, or shm:PATH\n";
+
 }  // namespace
 
 int main(int argc, char** argv) {
-  constexpr const char* kUsage =
-      "usage: echo_server ADDRESS    a port, 0 for a free one, a unix socket's path, or shm:PATH\n";
-  std::vector<std::string> addresses;
-  hat::Arguments parser("echo_server");
-  parser.words("ADDRESS", 1, 1, addresses);
-  const auto action = parser.parse({argv + 1, argv + argc});
+  std::string address;
+  bool interruptible = false;
+  const auto action = parse({argv + 1, argv + argc}, address, interruptible);
   if (!action) {
     std::fprintf(stderr, "echo_server: %s\n%s", action.error().message.c_str(), kUsage);
     return 2;
   }
   if (*action != hat::Action::kRun) return std::fputs(kUsage, stdout) < 0;
-  const auto socket = listen_on(addresses[0]);
+  const auto socket = listen_on(address, interruptible);
   thrift::server::TThreadedServer server(
       std::make_shared<hat::bench::EchoProcessor>(std::make_shared<Echo>()), socket,
       std::make_shared<Framed>(), std::make_shared<thrift::protocol::TBinaryProtocolFactory>());

@@ -44,10 +44,9 @@ class Echo:
         self.versions = {"HAProxy": ways.haproxy_version()}
 
     def measure(self, peer, point, seconds):
-        found, sidecar_cpu_us, server_cpu_us = self.peers[peer].measure(point, seconds)
+        found, cpu_us = self.peers[peer].measure(point, seconds)
         return {"calls_per_s": found["calls_per_s"], "p50_us": found["p50"], "p99_us": found["p99"],
-                **clock.values(found), "client_cpu_us": found["cpu_us"],
-                "sidecar_cpu_us": sidecar_cpu_us, "server_cpu_us": server_cpu_us}
+                **clock.values(found), "client_cpu_us": found["cpu_us"], **cpu_us}
 
 
 class Clients:
@@ -57,13 +56,14 @@ class Clients:
         self.site, self.way = site, way
 
     def measure(self, point, seconds):
-        """Returns the client's output, and the CPU time per call of the sidecars and of the server."""
-        sidecars, server = self.way.cpu_seconds()
+        """Returns the client's output, and the CPU time per call of the other processes."""
+        before = self.way.cpu_seconds_each()
         found = self.site.client([self.site.programs / "echo_client", self.way.address,
-                                  point["clients"], point["bytes"], seconds], seconds)
-        sidecars_then, server_then = self.way.cpu_seconds()
+                                  point["clients"], point["bytes"], seconds], seconds, self.way.variables)
         us_per_call = 1e6 / (found["calls_per_s"] * seconds)
-        return found, (sidecars_then - sidecars) * us_per_call, (server_then - server) * us_per_call
+        used = {role: (now - before[role]) * us_per_call for role, now in self.way.cpu_seconds_each().items()}
+        return found, {**{f"{role}_cpu_us": us for role, us in used.items()},
+                       "sidecar_cpu_us": sum(us for role, us in used.items() if role != "server")}
 
 
 class Floor:
@@ -73,11 +73,14 @@ class Floor:
         self.site, self.program, self.choices = site, site.programs / program, choices
 
     def measure(self, point, seconds):
-        """Returns what Clients.measure() returns, of the choice of arguments with the most calls."""
+        """Returns what Clients.measure() returns, of the choice of arguments with the most calls.
+
+        A floor has only the sum of both relays.
+        """
         found = [self.site.client([self.program, point["clients"], point["bytes"], seconds, *choice],
                                   seconds) for choice in self.choices]
         best = max(found, key=lambda one: one["calls_per_s"])
-        return best, best["sidecar_cpu_us"], best["server_cpu_us"]
+        return best, {key: best[key] for key in ("sidecar_cpu_us", "server_cpu_us")}
 
 
 @contextlib.contextmanager
@@ -111,6 +114,11 @@ LATENCY, EVENT = "hatrpcd, latency", "hatrpcd, event"
 DIRECT, HAPROXY, FLOOR, SLEEPING_FLOOR = "direct", "HAProxy pair", "floor", "floor, nobody polls"
 WORDS = {DIRECT: "direct TCP", HAPROXY: "the HAProxy pair", FLOOR: "the floor",
          SLEEPING_FLOOR: "the floor whose threads never poll"}
+# The processes of a call, by the value that has their CPU time per call.
+CPU = {"client_cpu_us": "the client", "client_sidecar_cpu_us": "the client's sidecar",
+       "server_sidecar_cpu_us": "the server's sidecar", "server_cpu_us": "the server"}
+CPU_UNITS = {**{key: experiment.Unit("µs", "lower", f"CPU per call: {words}") for key, words in CPU.items()},
+             "sidecar_cpu_us": experiment.Unit("µs", "lower", "CPU per call: both sidecars")}
 
 
 def goals(options):
@@ -129,6 +137,11 @@ def goals(options):
         return [rate(ratio, to, {"bytes": 64, "clients": int(clients[1:])}, peer)
                 for clients, ratio in at_least.items()]
 
+    def cpu(peer):
+        return [experiment.Goal(f"64 B, 256 clients: CPU per call of {words}, “{peer}” ÷ the same for 16 clients", key,
+                                peer, {"bytes": 64, "clients": 256}, to_point={"bytes": 64, "clients": 16},
+                                at_most=1.33) for key, words in CPU.items()]
+
     if options.get("--local") == "shm":
         floor = [] if "--split" in options else [
             *rates(FLOOR, _1=0.75, _4=0.7, _16=0.6, _64=0.5, _256=0.5),
@@ -136,9 +149,10 @@ def goals(options):
         return [*floor, p50(0.1, DIRECT), p50(0.1, HAPROXY),
                 *rates(DIRECT, _4=0.9, _16=1.1, _64=1.2, _256=1.2),
                 *rates(HAPROXY, _4=6, _16=5, _64=4, _256=4),
-                rate(0.8, DIRECT, LARGE), rate(3, HAPROXY, LARGE)]
+                rate(0.8, DIRECT, LARGE), rate(3, HAPROXY, LARGE), *cpu(LATENCY), *cpu(EVENT)]
     floor = [] if "--split" in options else rates(FLOOR, _4=0.8, _16=0.8, _64=0.8, _256=0.8)
-    return [*floor, p50(0.5, DIRECT), *rates(HAPROXY, _1=1.1, _4=1.1, _16=1.1, _64=1.1, _256=1.1)]
+    return [*floor, p50(0.5, DIRECT), *rates(HAPROXY, _1=1.1, _4=1.1, _16=1.1, _64=1.1, _256=1.1),
+            *cpu(LATENCY)]
 
 
 EXPERIMENT = experiment.Experiment(
@@ -155,14 +169,13 @@ EXPERIMENT = experiment.Experiment(
                           quick=[1, 16]),
         experiment.Option("--bytes", "sizes of request and reply", [64, 131072], quick=[64])],
     units={"calls_per_s": experiment.Unit("calls/s", "higher", "calls per second"),
-           "p50_us": "µs", "p99_us": "µs", **clock.UNITS,
-           "client_cpu_us": experiment.Unit("µs", "lower", "CPU per call: client"),
-           "sidecar_cpu_us": experiment.Unit("µs", "lower", "CPU per call: both sidecars"),
-           "server_cpu_us": experiment.Unit("µs", "lower", "CPU per call: server")},
+           "p50_us": "µs", "p99_us": "µs", **clock.UNITS, **CPU_UNITS},
     charts=[chart.Lines("calls_per_s", "clients", "Calls per second", to=HAPROXY, log_x=True),
             chart.Lines("p50_us", "clients", "Latency, p50", to=HAPROXY, log_x=True, log_y=True),
             chart.Lines("sidecar_cpu_us", "clients", "CPU of both sidecars, per call", to=HAPROXY,
-                        peers=(HAPROXY, *LANES, *FLOORS["shm"]), log_x=True)],
+                        peers=(HAPROXY, *LANES, *FLOORS["shm"]), log_x=True),
+            *[chart.Lines(key, "clients", f"CPU of {words}, per call", to=HAPROXY, log_x=True,
+                          peers=(HAPROXY, *LANES) if "sidecar" in key else ()) for key, words in CPU.items()]],
     goals=goals, clocks=(clock.Clock(("p50_us", "p99_us")),), measures=(*ways.CODE, *ways.ECHO, "bench/floors"),
     notes="All processes share one machine and use loopback: the numbers show the cost of the daemons, "
           "and nothing about RDMA devices. Each client has one connection and one call at a time. The "

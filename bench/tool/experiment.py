@@ -56,12 +56,13 @@ class Unit:
 
 @dataclasses.dataclass(frozen=True)
 class Goal:
-    """A bound for a value of one peer, or for the ratio of this value to another peer's value."""
+    """A bound for a value of one peer, or for the ratio of this value to that of another peer or of another point."""
     words: str
     value: str
     peer: str
     point: dict  # the point, or enough of its keys to select exactly one point
-    to: str | None = None  # the peer by whose value the value is divided, in each round
+    to: str | None = None  # the peer by whose value the value is divided, in each round; default: `peer` with `to_point`
+    to_point: dict | None = None  # the point of that value; default: `point`
     at_most: float | None = None
     at_least: float | None = None
 

@@ -6,11 +6,14 @@ processes. If `./dev bench` is killed, the kernel kills the processes.
 """
 
 import contextlib
+import ctypes
 import json
 import os
 import pathlib
+import re
 import select
 import subprocess
+import time
 
 from tool.experiment import Failed
 
@@ -18,13 +21,18 @@ END_SECONDS = 10
 START_SECONDS = 20
 
 
-def placed(command, cores=None, nice=0):
-    """Returns a command line that runs `command` on `cores` (in taskset(1)'s syntax), and is killed with this tool."""
+def placed(command, cores=None, nice=0, variables=None):
+    """Returns a command line that runs `command` on `cores` (in taskset(1)'s syntax), and is killed with this tool.
+
+    `variables`: environment variables that only `command` gets.
+    """
     words = ["setpriv", "--pdeathsig", "KILL"]
     if cores:
         words += ["taskset", "-c", cores]
     if nice:
         words += ["nice", "-n", str(nice)]
+    if variables:
+        words += ["env", *(f"{name}={value}" for name, value in variables.items())]
     return [*words, *map(str, command)]
 
 
@@ -34,9 +42,9 @@ class Group(contextlib.AbstractContextManager):
     def __init__(self):
         self.running = []
 
-    def start(self, command, log, cores=None, nice=0, stdout=None):
+    def start(self, command, log, cores=None, nice=0, stdout=None, variables=None):
         with open(log, "a", encoding="utf-8") as file:
-            process = subprocess.Popen(placed(command, cores, nice), stdin=subprocess.DEVNULL,
+            process = subprocess.Popen(placed(command, cores, nice, variables), stdin=subprocess.DEVNULL,
                                        stdout=stdout or file, stderr=file, text=True,
                                        process_group=0)
         process.name = pathlib.Path(command[0]).name
@@ -70,9 +78,9 @@ def must_run(process):
         raise Failed(f"{process.name} ended, status {process.returncode}: {said}")
 
 
-def first_line(process):
-    """Waits until a process has printed its first line, and returns this line."""
-    ready, _, _ = select.select([process.stdout], [], [], START_SECONDS)
+def first_line(process, seconds=START_SECONDS):
+    """Waits at most `seconds` until a process has printed its first line, and returns this line."""
+    ready, _, _ = select.select([process.stdout], [], [], seconds)
     line = process.stdout.readline().strip() if ready else ""
     if not line:
         process.terminate()
@@ -82,20 +90,35 @@ def first_line(process):
 
 
 def cpu_seconds(process):
-    """Returns the user and system time that a running process has used so far."""
+    """Returns the user and system time that a running process has used so far, from its CPU-time clock.
+
+    This clock counts nanoseconds. The times in /proc/PID/stat count in steps of 10 ms.
+    """
     must_run(process)
-    text = pathlib.Path(f"/proc/{process.pid}/stat").read_text(encoding="utf-8")
-    fields = text.rsplit(")", 1)[1].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+    number = ctypes.c_int()
+    if error := ctypes.CDLL(None).clock_getcpuclockid(process.pid, ctypes.byref(number)):
+        raise Failed(f"{process.name} has no CPU-time clock: {os.strerror(error)}")
+    return time.clock_gettime(number.value)
+
+
+def wake_ups(process):
+    """Returns how often the present threads of a running process have waited for something so far."""
+    must_run(process)
+    found = 0
+    for task in pathlib.Path(f"/proc/{process.pid}/task").iterdir():
+        with contextlib.suppress(FileNotFoundError):  # the thread has just ended
+            text = (task / "status").read_text(encoding="utf-8")
+            found += int(re.search(r"^voluntary_ctxt_switches:\s+(\d+)$", text, re.MULTILINE).group(1))
+    return found
 
 
 class Client(contextlib.AbstractContextManager):
     """A program that measures for `seconds` and prints one JSON object. A context manager, which ends the program."""
 
-    def __init__(self, command, seconds, cores=None):
+    def __init__(self, command, seconds, cores=None, variables=None):
         self.name = pathlib.Path(command[0]).name
         self.limit = seconds * 10 + 30
-        self.process = subprocess.Popen(placed(command, cores), stdin=subprocess.DEVNULL,
+        self.process = subprocess.Popen(placed(command, cores, variables=variables), stdin=subprocess.DEVNULL,
                                         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                                         process_group=0)
 
@@ -120,7 +143,7 @@ class Client(contextlib.AbstractContextManager):
         self.process.wait()
 
 
-def run_client(command, seconds, cores=None):
+def run_client(command, seconds, cores=None, variables=None):
     """Runs a program that measures until it ends; returns the JSON object that it printed."""
-    with Client(command, seconds, cores) as client:
+    with Client(command, seconds, cores, variables) as client:
         return client.result()

@@ -77,7 +77,10 @@ def rows_of_chart(chart, results):
 
 
 def of_chart(chart, results, experiment):
-    """Returns a table for each panel of the chart: a row per peer, a column per x, and a column for the spread."""
+    """Returns a table for each panel of the chart: a row per peer, a column per x, and a column for the spread.
+
+    A panel without any value has no table: an old result can lack a value.
+    """
     tables, to = [], chart.to or results.peers[0]
     cells, unit = Cells(results, experiment), experiment.units[chart.y]
     for rest, points in chart.panels(results):
@@ -87,6 +90,8 @@ def of_chart(chart, results, experiment):
             spreads = [one.spread for point in points
                        if (one := results.cell(point, peer).summary(chart.y)) and one.count > 1]
             rows.append([peer, *row, Entry(f"±{max(spreads) * 100:.0f} %" if spreads else "–")])
+        if not any(one.text != "–" for row in rows for one in row[1:]):
+            continue
         title = words.unit_words(chart.y, unit) + panel_words(chart, rest)
         if any(one.ratio is not None for row in rows for one in row[1:]):
             title += f" (n×: ratio to {to}; {noise.words(results, experiment, chart.y)})"
@@ -173,12 +178,12 @@ def of_goals(experiment, results):
 def goal_row(goal, results, experiment):
     wanted = (f"at most {goal.at_most:,}" if goal.at_most is not None
               else f"at least {goal.at_least:,}")
-    found = [point for point in results.points if goal.point.items() <= point.items()]
-    summary = None
-    if len(found) == 1:
-        cell = results.cell(found[0], goal.peer)
-        summary = (cell.ratio(results.cell(found[0], goal.to), goal.value) if goal.to
-                   else cell.summary(goal.value))
+    cell = cell_of(results, goal.point, goal.peer)
+    if goal.to or goal.to_point:
+        other = cell_of(results, goal.to_point or goal.point, goal.to or goal.peer)
+        summary = cell.ratio(other, goal.value) if cell and other else None
+    else:
+        summary = cell.summary(goal.value) if cell else None
     if summary is None:
         return [goal.words, Entry(wanted), Entry("not measured"), Entry(""), Entry("")]
     value = summary.median
@@ -189,6 +194,12 @@ def goal_row(goal, results, experiment):
             Entry(f"{words.number(summary.lowest)} to {words.number(summary.highest)}"),
             Entry(("yes" if kept else "no") + (", within the noise floor" if near else ""),
                   good=None if near else kept)]
+
+
+def cell_of(results, part, peer):
+    """Returns the peer's cell at the point that has the keys and values of `part`, or None if not exactly one does."""
+    found = [point for point in results.points if part.items() <= point.items()]
+    return results.cell(found[0], peer) if len(found) == 1 else None
 
 
 def ratio_words(ratio):

@@ -26,7 +26,7 @@ BENCH = pathlib.Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(BENCH))
 
 from tool import (chart, docs, experiment, machine, options, processes, report, results,  # noqa: E402
-                  runner, ways)
+                  runner, tables, ways)
 from tool.toys import Tool, speed, toy  # noqa: E402
 
 PROGRAMS = None
@@ -270,13 +270,26 @@ class Reports(Tool):
 
     def test_goals_are_judged(self):
         def goal(**bound):
-            return experiment.Goal("wanted", "calls_per_s", "b", {"clients": 8}, to="a", **bound)
+            return experiment.Goal("wanted", "calls_per_s", "b", {"clients": 8}, **bound)
 
-        for bound, kept in (({"at_least": 2}, "yes"), ({"at_least": 2.1}, "no"),
-                            ({"at_most": 2}, "yes"), ({"at_most": 1.9}, "no")):
-            with self.subTest(bound):
-                one, found = self.measured(toy(goals=[goal(**bound)], charts=[]))
-                self.assertIn(f">{kept}</td>", report.page([found], lambda name: one))
+        for to, ratio in (({"to": "a"}, 2), ({"to_point": {"clients": 1}}, 8),
+                          ({"to": "a", "to_point": {"clients": 1}}, 16), ({}, 16000)):
+            for bound, kept in (({"at_least": ratio}, "yes"), ({"at_least": ratio + 0.1}, "no"),
+                                ({"at_most": ratio}, "yes"), ({"at_most": ratio - 0.1}, "no")):
+                with self.subTest(to, bound=bound):
+                    one, found = self.measured(toy(goals=[goal(**to, **bound)], charts=[]))
+                    self.assertIn(f">{kept}</td>", report.page([found], lambda name: one))
+
+    def test_a_goal_at_a_point_that_was_not_measured(self):
+        for at, to in ((8, 3), (3, 8)):
+            goal = experiment.Goal("wanted", "calls_per_s", "b", {"clients": at}, to_point={"clients": to}, at_least=1)
+            one, found = self.measured(toy(goals=[goal], charts=[]))
+            self.assertIn(">not measured</td>", report.page([found], lambda name: one))
+
+    def test_a_value_that_no_row_has_gets_no_table(self):
+        one, found = self.measured(toy(units={"calls_per_s": "calls/s", "p50_us": "µs", "odd_us": "µs"}))
+        shown = [tables.of_chart(chart.Lines(key, "clients", "Title"), found, one) for key in ("calls_per_s", "odd_us")]
+        self.assertEqual(list(map(len, shown)), [1, 0])
 
     def test_a_file_that_is_no_result_is_left_out(self):
         one, _ = self.measured()
@@ -457,18 +470,24 @@ class Experiments(unittest.TestCase):
                         self.assertLessEqual(set(each.peers), self.peers_with_any_option(one))
 
     def peers_with_any_option(self, one):
-        choices = [[option.flag, str(choice)] for option in one.options for choice in option.choices or ()]
-        return {peer for words in [[], *choices] for peer in options.settings_of(one, words).peers}
+        return {peer for words in [[], *self.choices(one)] for peer in options.settings_of(one, words).peers}
+
+    def choices(self, one):
+        return [[option.flag, str(choice)] for option in one.options for choice in option.choices or ()]
 
     def test_goals_are_of_one_point_each(self):
         for name in experiment.names():
             one = experiment.load(name)
-            points = one.points_of(options.settings_of(one, []))
-            for goal in one.goals_of({}):
-                with self.subTest(name, goal=goal.words):
-                    found = [each for each in points if goal.point.items() <= each.items()]
-                    self.assertEqual(len(found), 1)
-                    self.assertIn(goal.value, one.units)
+            for flag, choice in [(None, None), *self.choices(one)]:
+                settings = options.settings_of(one, [flag, choice] if flag else [])
+                points = one.points_of(settings)
+                for goal in one.goals_of(settings.options):
+                    with self.subTest(name, goal=goal.words):
+                        for part in (goal.point, goal.to_point or goal.point):
+                            found = [each for each in points if part.items() <= each.items()]
+                            self.assertEqual(len(found), 1)
+                        self.assertIn(goal.value, one.units)
+                        self.assertLessEqual({goal.peer, goal.to or goal.peer}, set(settings.peers))
 
 
 class Ways(unittest.TestCase):
@@ -545,6 +564,9 @@ class Echo(unittest.TestCase):
         for row in found.rows:
             self.assertGreater(row["values"]["calls_per_s"], 0)
             self.assertGreater(row["values"]["p50_us"], 0)
+            sidecars = [row["values"].get(f"{side}_sidecar_cpu_us", 0) for side in ("client", "server")]
+            self.assertAlmostEqual(row["values"]["sidecar_cpu_us"], sum(sidecars))
+            self.assertEqual(min(sidecars) > 0, row["peer"].startswith("hatrpcd"))
         self.assertEqual(self.left(), [])
 
     def test_whatever_ends_it_its_rows_stay_and_its_processes_end(self):

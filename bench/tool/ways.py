@@ -40,7 +40,8 @@ from free_ports import free_ports  # noqa: E402
 # The folders of the code that runs in a call through two hatrpcds, except the client and the server.
 CODE = ("base", "client", "config", "daemon", "engine")
 ECHO = ("bench/account.h", "bench/closed_loop.cc", "bench/closed_loop.h", "bench/echo.thrift", "bench/echo_client.cc",
-        "bench/echo_server.cc")
+        "bench/echo_connection.cc", "bench/echo_connection.h", "bench/echo_server.cc")
+ROLES = ("server", "client_sidecar", "server_sidecar")  # the processes of a way, without the client
 LOCALS = ("tcp", "unix", "shm")  # kinds of connections between an application and the sidecar of its host
 
 
@@ -96,18 +97,18 @@ class Site(processes.Group):
             return str(self.port())
         return f"{'shm:' if local == 'shm' else ''}{self.file(name)}.{local}"
 
-    def server(self, command):
+    def server(self, command, variables=None):
         """Starts a Thrift server on the cores of the server's side. It must print its address when it listens."""
         process = self.start(command, self.file("server.log"), self.cores.server_host,
-                             stdout=subprocess.PIPE)
+                             stdout=subprocess.PIPE, variables=variables)
         address = processes.first_line(process)
         if any(str(word).startswith("shm:") for word in command):
             address = f"shm:{address.removeprefix('shm:')}"
         return Server(address, process)
 
-    def client(self, command, seconds):
+    def client(self, command, seconds, variables=None):
         """Runs a client on the cores of the client's side until it ends; returns the JSON object that it prints."""
-        return processes.run_client(command, seconds, self.cores.client_host)
+        return processes.run_client(command, seconds, self.cores.client_host, variables)
 
     def sidecar(self, command, name, host):
         cores = self.cores.client_host if host == "a" else self.cores.server_host
@@ -128,11 +129,16 @@ class Way:
     admins: list = dataclasses.field(default_factory=list)  # admin ports of hatrpcds, in the same order
     sockets: list = dataclasses.field(default_factory=list)  # admin sockets of hatrpcds, for hatctl
     manifest_file: pathlib.Path | None = None  # the hatrpcds' manifest
+    variables: dict | None = None  # environment variables of the clients
 
     def cpu_seconds(self):
         """Returns the user and system time so far of the sidecars, and that of the server."""
         return (sum(map(processes.cpu_seconds, self.sidecars)),
                 processes.cpu_seconds(self.server.process))
+
+    def cpu_seconds_each(self):
+        """Returns the user and system time so far of each process of ROLES that the way has."""
+        return dict(zip(ROLES, map(processes.cpu_seconds, [self.server.process, *self.sidecars])))
 
     def metrics(self, family, host=0):
         """Returns (labels, value) for each line of a hatrpcd's metric. `host`: 0 (client's side), 1 (server's side)."""
@@ -296,6 +302,25 @@ def hatrpcd_pair(site, server, service, manifest, local="tcp", fabric="auto", no
         wait_for(link if host == "b" else entry, pair[0])
     wait_until_ready(admins[0], pair[0])
     return Way(entry, server, pair, admins, sockets, file)
+
+
+def preloaded_pair(site, program, service, manifest, *words):
+    """Sets up the way of hatrpcd_pair(), with the preloaded library in clients and server, which know only TCP.
+
+    The server is `program` with a port and `words` as its arguments. No process listens at the clients' port, and the
+    daemon knows only the server's ring, so that no call can use TCP between an application and its daemon.
+    """
+    library = site.programs.parent / "lib" / "libhatrpc-preload.so"
+    if not library.exists():
+        raise Failed(f"there is no {library}: build the target hatrpc_preload")
+    port, nobody, ring = site.port(), site.port(), site.address("shm", "server")
+
+    def variables(name, tcp, address):
+        return {"LD_PRELOAD": library, name: f"127.0.0.1:{tcp}={address.removeprefix('shm:')}"}
+
+    server = site.server([program, port, *words], variables("HATRPC_LISTEN_RINGS", port, ring))
+    way = hatrpcd_pair(site, Server(ring, server.process), service, manifest, "shm")
+    return dataclasses.replace(way, address=str(nobody), variables=variables("HATRPC_RINGS", nobody, way.address))
 
 
 def link_security(site, tls):

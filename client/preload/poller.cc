@@ -20,6 +20,9 @@ using Clock = std::chrono::steady_clock;
 using Duration = std::chrono::nanoseconds;
 
 constexpr Duration kNap = std::chrono::milliseconds(1);
+// While a thread polls rings without sleeping, it polls other descriptors at most once in this
+// time, because that costs a system call. A worker of hatrpcd uses the same time.
+constexpr Duration kAskInterval = std::chrono::microseconds(20);
 constexpr short kIn = POLLIN | POLLRDNORM | POLLRDHUP;
 constexpr short kOut = POLLOUT | POLLWRNORM;
 
@@ -30,8 +33,12 @@ class Poller {
     for (nfds_t i = 0; i < count; ++i) {
       rings_[i] = descriptors::ring(fds[i].fd);
       native_[i].revents = 0;
+      if (!rings_[i]) {
+        others_.push_back(native_[i]);
+      } else if (first_ring_ == nullptr) {
+        first_ring_ = rings_[i].get();
+      }
     }
-    all_rings_ = std::ranges::all_of(rings_, [](const auto& ring) { return ring != nullptr; });
     if (timeout != nullptr) {
       timeout_ = std::chrono::seconds(timeout->tv_sec) + Duration(timeout->tv_nsec);
     }
@@ -41,7 +48,8 @@ class Poller {
 
  private:
   int poll_once();
-  bool spin();
+  bool spin(ring::Spinner& spinner);
+  bool others_ready();
   bool may_sleep();
   std::optional<Duration> left() const;
   int ask_kernel(std::optional<Duration> timeout);
@@ -52,7 +60,9 @@ class Poller {
   const sigset_t* const mask_;
   std::vector<pollfd> native_;
   std::vector<std::shared_ptr<Connection>> rings_;  // null for a descriptor that is not a ring
-  bool all_rings_;
+  Connection* first_ring_ = nullptr;                // null if another thread has closed all rings
+  std::vector<pollfd> others_;  // the descriptors that are not rings, as in `native_`
+  Clock::time_point others_polled_{};
   bool naps_ = false;
   std::optional<Duration> timeout_;
   const Clock::time_point from_ = Clock::now();
@@ -69,16 +79,24 @@ int Poller::poll_once() {
   return ready;
 }
 
-// Polls the rings for a bounded time without sleeping. Returns true as soon as one is ready, or
-// false after that time. Returns false at once if some descriptors are not rings, because polling
-// would delay their events.
-bool Poller::spin() {
-  if (!all_rings_ || timeout_ == Duration::zero()) return false;
-  ring::Spinner spinner(rings_[0]->usual_wait_ns(), timeout_.value_or(ring::Spinner::kLimit));
+// Polls all descriptors for a bounded time without sleeping. Returns true as soon as one is ready,
+// or false after that time.
+bool Poller::spin(ring::Spinner& spinner) {
+  if (others_ready()) return true;
   while (spinner.again()) {
-    if (poll_once() != 0) return true;
+    if (poll_once() != 0 || others_ready()) return true;
   }
   return false;
+}
+
+// Returns true if a descriptor that is not a ring is ready. Returns false without a system call if
+// less than kAskInterval has passed since the last one.
+bool Poller::others_ready() {
+  if (others_.empty()) return false;
+  const auto now = Clock::now();
+  if (now - others_polled_ < kAskInterval) return false;
+  others_polled_ = now;
+  return real::poll(others_.data(), others_.size(), 0) > 0;
 }
 
 // Prepares a sleep: asks the other sides of the rings for doorbells, and sets the events of their
@@ -128,10 +146,16 @@ int Poller::merge() {
 }
 
 int Poller::run() {
-  bool spun = false;
+  // Measures the whole wait, also its sleep, because the next wait polls for a time that depends on
+  // how long waits take.
+  std::optional<ring::Spinner> spinner;
   while (true) {
-    const bool ready = poll_once() != 0 || (!spun && spin()) || !may_sleep();
-    spun = true;
+    bool ready = poll_once() != 0;
+    if (!ready && !spinner && first_ring_ != nullptr && timeout_ != Duration::zero()) {
+      spinner.emplace(first_ring_->usual_wait_ns(), timeout_.value_or(ring::Spinner::kLimit));
+      ready = spin(*spinner);
+    }
+    ready = ready || !may_sleep();
     const auto timeout = ready ? Duration::zero() : left();
     const int said = ask_kernel(timeout);
     if (said < 0) return ready && errno == EINTR ? poll_once() : -1;

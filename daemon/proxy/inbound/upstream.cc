@@ -8,9 +8,7 @@
 #include <chrono>
 #include <cstring>
 #include <limits>
-#include <mutex>
 #include <string>
-#include <unordered_map>
 
 #include "daemon/proxy/inbound/accepted_link.h"
 #include "daemon/proxy/inbound/pooled_call.h"
@@ -19,26 +17,15 @@
 namespace hat {
 namespace {
 
-// Returns true at most once a minute for each service, so that one service's warnings do not hide
-// those of another.
-bool may_warn(const std::string& service, TimePoint now) {
-  static std::mutex mutex;
-  static std::unordered_map<std::string, TimePoint> from;  // one entry for each service
-  const std::lock_guard lock(mutex);
-  const auto [entry, is_new] = from.try_emplace(service);
-  if (!is_new && now < entry->second) return false;
-  entry->second = now + std::chrono::minutes(1);
-  return true;
-}
-
 // Connects to the server over its ring, if it has one and listens there, and otherwise to
 // `upstream`.
-std::unique_ptr<ByteStream> connect(Reactor& reactor, const ServedConfig& served,
+std::unique_ptr<ByteStream> connect(Worker& worker, const ServedConfig& served,
                                     StreamEvents& events) {
+  Reactor& reactor = worker.reactor();
   if (served.ring) {
     int error = 0;
     if (auto stream = reactor.try_connect(*served.ring, events, error)) return stream;
-    if (may_warn(served.service, reactor.now())) {
+    if (worker.upstreams().may_warn_of_ring(served)) {
       LOG(WARNING) << "serves." << served.service << ": no connection to "
                    << to_string(*served.ring) << ": " << std::strerror(error)
                    << "; connections use " << to_string(served.upstream)
@@ -54,7 +41,7 @@ UpstreamConnection::UpstreamConnection(Worker& worker, const ServedConfig& serve
     : worker_(worker),
       served_(served),
       next_id_(first_id),
-      stream_(connect(worker.reactor(), served, *this)),
+      stream_(connect(worker, served, *this)),
       bulk_(worker.counters().rdma.zero_copy_bytes) {
   worker_.counters().upstream_connects.add();
   worker_.counters().upstream_connections_open.add();
@@ -288,6 +275,14 @@ std::unique_ptr<UpstreamConnection> UpstreamPool::keep(PooledCall& call) {
 void UpstreamPool::close(std::unique_ptr<UpstreamConnection> connection) {
   forget_own(of(connection->served()));
   worker_.defer_delete(std::move(connection));
+}
+
+bool UpstreamPool::may_warn_of_ring(const ServedConfig& served) {
+  Service& service = of(served);
+  const TimePoint now = worker_.reactor().now();
+  if (now < service.warns_from) return false;
+  service.warns_from = now + std::chrono::minutes(1);
+  return true;
 }
 
 void UpstreamPool::forget_own(Service& service) {

@@ -221,6 +221,9 @@ class UpstreamPool {
   std::unique_ptr<UpstreamConnection> keep(PooledCall& call);
   // Closes a connection that open(), adopt() or keep() returned.
   void close(std::unique_ptr<UpstreamConnection> connection);
+  // Returns true at most once a minute for each service. Then a connection may log that the server
+  // does not listen at its ring.
+  bool may_warn_of_ring(const ServedConfig& served);
 
   // Returns a shared connection for one call: an idle one, or a new one if the limit permits, or
   // one that a parked call gives up. If there is none, returns null, and later calls
@@ -247,7 +250,8 @@ class UpstreamPool {
     std::list<std::unique_ptr<UpstreamConnection>> idle;
     std::list<PooledCall*> parked;
     std::list<PooledCall*> waiting;
-    bool serving = false;  // serve_waiting() is running
+    bool serving = false;    // serve_waiting() is running
+    TimePoint warns_from{};  // may_warn_of_ring() returns false before this time
     // Asserts that `shared` counts at least the idle connections and those of parked calls. Each
     // other shared connection has a call in flight.
     void check() const { DCHECK_LE(idle.size() + parked.size(), shared); }

@@ -46,20 +46,42 @@ TEST(UpstreamConnectionTest, ConnectsToTheRingIfTheServerListensThere) {
   EXPECT_EQ(connects_to(), "shm:/run/kv.ring");
 }
 
-TEST(UpstreamConnectionTest, WarnsAboutEachServiceWithoutItsRingOnce) {
+// Returns what the node logs when it connects to the server.
+std::string log_of_connect(FakeNode& node, const ServedConfig& served) {
+  testing::internal::CaptureStderr();
+  const UpstreamConnection connection(*node.worker, served, UpstreamConnection::kFirstId);
+  return testing::internal::GetCapturedStderr();
+}
+
+TEST(UpstreamConnectionTest, WarnsOnceAMinuteAboutEachServiceWithoutItsRing) {
   FakeNode node;
   node.reactor.refusals.insert("shm:/run/kv.ring");
-  const auto warning = [&](const std::string& service) {
-    ServedConfig served = node.worker->node().serves[0];
-    served.service = service;
-    served.ring = *parse_address("shm:/run/kv.ring");
-    testing::internal::CaptureStderr();
-    const UpstreamConnection connection(*node.worker, served, UpstreamConnection::kFirstId);
-    return testing::internal::GetCapturedStderr();
+  ServedConfig first = node.worker->node().serves[0];
+  first.service = "First";
+  first.ring = *parse_address("shm:/run/kv.ring");
+  ServedConfig second = first;
+  second.service = "Second";
+  const auto warns_of = [](const std::string& service) {
+    return testing::HasSubstr("serves." + service + ": no connection to shm:/run/kv.ring");
   };
-  EXPECT_THAT(warning("First"), testing::HasSubstr("serves.First: no connection to shm:/run/kv"));
-  EXPECT_THAT(warning("Second"), testing::HasSubstr("serves.Second: no connection to shm:/run/kv"));
-  EXPECT_EQ(warning("First"), "");
+  EXPECT_THAT(log_of_connect(node, first), warns_of("First"));
+  EXPECT_THAT(log_of_connect(node, second), warns_of("Second"));
+  EXPECT_EQ(log_of_connect(node, first), "");
+  node.reactor.advance(std::chrono::seconds(59));
+  EXPECT_EQ(log_of_connect(node, first), "");
+  node.reactor.advance(std::chrono::seconds(1));
+  EXPECT_THAT(log_of_connect(node, first), warns_of("First"));
+}
+
+// Workers share no state for the warning, so each one writes its own.
+TEST(UpstreamConnectionTest, EachWorkerWarnsAboutAServiceWithoutItsRing) {
+  for (int i = 0; i < 2; ++i) {
+    FakeNode node;
+    node.reactor.refusals.insert("shm:/run/kv.ring");
+    ServedConfig served = node.worker->node().serves[0];
+    served.ring = *parse_address("shm:/run/kv.ring");
+    EXPECT_NE(log_of_connect(node, served), "");
+  }
 }
 
 TEST(UpstreamPoolDeathTest, ClosesOnlyConnectionsThatItOpened) {

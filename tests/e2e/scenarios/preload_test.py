@@ -76,8 +76,8 @@ class StockClients(StockScenario):
 class Programs(Scenario):
     """Programs of Python's standard library, connected to the echo server."""
 
-    def run_program(self, rings, words, timeout=100):
-        return subprocess.run([PYTHON, *map(str, words)], env=preloaded(rings), text=True,
+    def run_program(self, rings, words, timeout=100, **variables):
+        return subprocess.run([PYTHON, *map(str, words)], env={**preloaded(rings), **variables}, text=True,
                               capture_output=True, check=False, timeout=timeout)
 
     def test_everything_that_works_over_tcp(self):
@@ -99,6 +99,52 @@ class Programs(Scenario):
             done = self.run_program({f"127.0.0.1:{port}": path},
                                     [PROGRAM, "::ffff:127.0.0.1", port, "Blocking"])
         self.assertEqual(done.returncode, 0, done.stderr)
+
+    def test_a_pipe_is_noticed_while_poll_does_not_sleep(self):
+        port = free_ports(1)[0]
+        # Waits that take 10 ms make poll(2) check its descriptors for 20 ms before it sleeps.
+        code = (BEGIN % port) + """
+import threading
+out, into = os.pipe()
+poll = select.poll()
+poll.register(stream, select.POLLIN)
+poll.register(out, select.POLLIN)
+late = []
+def write():
+  time.sleep(0.01)
+  late.append(-time.monotonic())
+  os.write(into, b'p')
+for _ in range(30):
+  writer = threading.Thread(target=write)
+  writer.start()
+  assert poll.poll(5000) == [(out, select.POLLIN)]
+  now = time.monotonic()
+  os.read(out, 1)
+  writer.join()
+  late[-1] += now
+print(min(late[-20:]))
+"""
+        with ring_echo() as (_, path):
+            done = self.run_program({f"127.0.0.1:{port}": path}, ["-c", code], HATRPC_SPIN_US="1000000")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertLess(float(done.stdout), 0.003)
+
+    def test_long_waits_in_poll_sleep(self):
+        port = free_ports(1)[0]
+        code = (BEGIN % port) + """
+poll = select.poll()
+poll.register(stream, select.POLLIN)
+for _ in range(2):  # the library learns in the first round how long waits take
+  before = time.thread_time()
+  for _ in range(50):
+    assert poll.poll(10) == []
+print(time.thread_time() - before)
+"""
+        with ring_echo() as (_, path):
+            done = self.run_program({f"127.0.0.1:{port}": path}, ["-c", code])
+        self.assertEqual(done.returncode, 0, done.stderr)
+        # Polling for the longest time, a millisecond in each wait, takes 0.05 s.
+        self.assertLess(float(done.stdout), 0.025)
 
     def test_the_server_speaks_first(self):
         port = free_ports(1)[0]
