@@ -45,7 +45,7 @@ Result<OpenedRdma> open_verbs(Reactor& reactor, const FabricConfig& fabric,
                               std::optional<int> memory_node) {
   HAT_TRY(std::unique_ptr<engine::VerbsFabric> device,
           engine::open_verbs_fabric(device_of(fabric)));
-  OpenedRdma opened{nullptr, "verbs: " + device->describe()};
+  OpenedRdma opened{nullptr, "verbs: " + device->describe(), "verbs:" + device->device()};
   HAT_TRY(opened.host,
           engine::RdmaHost::create_shared(reactor, with_faults(std::move(device), fabric, 0),
                                           options_for(fabric, memory_node)));
@@ -59,7 +59,7 @@ Result<OpenedRdma> open_loop(Reactor& reactor, const FabricConfig& fabric,
     HAT_TRY(std::unique_ptr<engine::Fabric> loop, engine::open_loop_fabric());
     return with_faults(std::move(loop), fabric, number++);
   };
-  OpenedRdma opened{nullptr, "loop: memory shared with peers on this host"};
+  OpenedRdma opened{nullptr, "loop: memory shared with peers on this host", "loop"};
   HAT_TRY(opened.host,
           engine::RdmaHost::create_per_link(reactor, open, options_for(fabric, memory_node)));
   return opened;
@@ -69,13 +69,13 @@ Result<OpenedRdma> open_loop(Reactor& reactor, const FabricConfig& fabric,
 
 Result<OpenedRdma> open_rdma(Reactor& reactor, const FabricConfig& fabric,
                              std::optional<int> memory_node) {
-  if (fabric.kind == FabricKind::kTcp) return OpenedRdma{nullptr, "the configuration says tcp"};
+  if (fabric.kind == FabricKind::kTcp) return OpenedRdma{nullptr, "the configuration says tcp", ""};
   if (fabric.kind == FabricKind::kVerbs) return open_verbs(reactor, fabric, memory_node);
   if (fabric.kind == FabricKind::kLoop) return open_loop(reactor, fabric, memory_node);
   auto verbs = open_verbs(reactor, fabric, memory_node);
   if (verbs) return verbs;
   auto loop = open_loop(reactor, fabric, memory_node);
-  if (!loop) return OpenedRdma{nullptr, verbs.error().message + "; " + loop.error().message};
+  if (!loop) return OpenedRdma{nullptr, verbs.error().message + "; " + loop.error().message, ""};
   loop->what += " (" + verbs.error().message + ")";
   return loop;
 }

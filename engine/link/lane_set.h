@@ -44,8 +44,9 @@ class LaneSetEvents {
   // refused.
   virtual Result<LaneShape> on_lane_wanted(const LaneWish& wish) = 0;
   virtual void on_lane_up(LaneSet& lanes, uint32_t lane) = 0;
+  // Handles a frame that has arrived on a lane, by the leg `leg`.
   virtual void on_lane_message(LaneSet& lanes, uint32_t lane, const FrameHeader& header,
-                               Bytes payload) = 0;
+                               Bytes payload, Leg leg) = 0;
   // Returns the memory for the payload of a frame that the lane is about to READ, or no memory
   // (LaneEvents::landing_for()).
   virtual Landing on_lane_landing(LaneSet&, [[maybe_unused]] uint32_t lane,

@@ -9,6 +9,25 @@
 namespace hat::engine {
 namespace {
 
+// Checks that a lane tells the leg of each call before the call is sent, and the leg of each reply
+// when it arrives: a reply of i * i bytes takes the leg of its shape if it fits a slot.
+void expect_true_legs(const LaneSide& client, const LaneSide& server, const LaneShape& replies) {
+  for (const Frame& call : server.frames) EXPECT_EQ(call.leg, client.lane->leg_for(call.header));
+  const LegRow& own = row(replies.leg);
+  const size_t fits =
+      replies.leg == Leg::kSend ? std::min(replies.slot_bytes, kEagerBytesMax) : replies.slot_bytes;
+  size_t by_own_leg = 0;
+  for (const Frame& reply : client.frames) {
+    if (reply.leg == replies.leg) ++by_own_leg;
+    if (reply.payload.size() > fits) {
+      EXPECT_EQ(reply.leg, replies.beyond);
+    } else if (reply.leg != replies.leg) {
+      EXPECT_TRUE(own.replies && reply.leg == Leg::kSend) << "only a fetched reply can be pushed";
+    }
+  }
+  EXPECT_GT(by_own_leg, 0u);
+}
+
 TEST(LegPairs, EveryLegWorksWithEveryOther) {
   for (size_t there = 0; there < kLegCount; ++there) {
     for (size_t back = 0; back < kLegCount; ++back) {
@@ -29,6 +48,7 @@ TEST(LegPairs, EveryLegWorksWithEveryOther) {
         ASSERT_EQ(client.frames[i - 1].header.call, i);
         ASSERT_TRUE(client.frames[i - 1].payload == pattern(i, i * i)) << i;
       }
+      expect_true_legs(client, server, options.in);
     }
   }
 }

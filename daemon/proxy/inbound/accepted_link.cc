@@ -236,7 +236,7 @@ Result<engine::LaneShape> AcceptedLink::on_lane_wanted(const engine::LaneWish& w
 }
 
 void AcceptedLink::on_lane_message(engine::LaneSet&, uint32_t lane, const FrameHeader& header,
-                                   engine::Bytes payload) {
+                                   engine::Bytes payload, engine::Leg) {
   take(lane, header, payload);
   landings_.handled(payload.data());
 }

@@ -107,7 +107,7 @@ class AcceptedLink final : private engine::SessionEvents,
   Result<engine::LaneShape> on_lane_wanted(const engine::LaneWish& wish) override;
   void on_lane_up(engine::LaneSet&, uint32_t) override {}
   void on_lane_message(engine::LaneSet& lanes, uint32_t lane, const engine::FrameHeader& header,
-                       engine::Bytes payload) override;
+                       engine::Bytes payload, engine::Leg leg) override;
   void on_lane_returned(engine::LaneSet&, uint32_t lane, uint64_t frame) override {
     borrowed_ranges_.returned(lane, frame);
   }
