@@ -29,8 +29,8 @@ std::string plan_text(const std::string& side, const json& plan, const Terminal&
   return text + std::string(kIndent, ' ') + wrapped(shown, kIndent, terminal.columns) + "\n";
 }
 
-// Returns as text what has carried a part of the function's calls: one protocol, or the protocols of
-// requests and of replies if they differ.
+// Returns as text what has carried a part of the function's calls: one protocol, or the protocols
+// of requests and of replies if they differ.
 std::string way_text(const json& carried) {
   const std::string request = carried.at("request_protocol");
   const std::string reply = carried.at("reply_protocol");

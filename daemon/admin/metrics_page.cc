@@ -137,8 +137,8 @@ void add_ways(Page& page, Control& control, const CalledFunctions& called) {
     const Route* route = service ? &service->find(one.function->method) : nullptr;
     for (const auto& [way, count] : with_planned(one.totals.ways, route)) {
       Labels labels = {{"fabric", way.request == Carrier::kTcp ? "tcp" : fabric},
-                       {"reply_protocol", std::string(name(way.reply))},
-                       {"request_protocol", std::string(name(way.request))}};
+                       {"request_protocol", std::string(name(way.request))},
+                       {"reply_protocol", std::string(name(way.reply))}};
       for (ClientMetric::Label& label : one.name()) labels.push_back(std::move(label));
       Page::add(calls, std::move(labels), static_cast<double>(count));
     }

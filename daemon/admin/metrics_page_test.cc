@@ -134,8 +134,8 @@ TEST_F(Exposition, HasAllSeriesOfAFunctionsSideFromTheFirstCallOn) {
   EXPECT_EQ(value("hatrpc_requests_in_flight", other), 1);
 }
 
-// The plan's protocols and TCP have series from the first call on, and the other ways once they were
-// used. A call that no lane carried has the fabric `tcp`.
+// The plan's protocols and TCP have series from the first call on, and all other ways once they
+// were used. Calls over TCP have the fabric `tcp`.
 TEST_F(Exposition, HasTheProtocolsThatThePlanNamesAndThoseThatWereUsed) {
   engine::HostFacts host{8, 8, true, ""};
   FunctionSpec function{.name = "get"};

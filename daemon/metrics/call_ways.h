@@ -22,8 +22,8 @@
 
 namespace hat {
 
-// What carried a request or a reply: the RDMA protocol with this number (engine::ProtocolId), TCP,
-// or nothing.
+// The carrier of a request or a reply: the RDMA protocol with this number (engine::ProtocolId),
+// TCP, or nothing.
 enum class Carrier : uint8_t {
   kTcp = engine::kProtocols.size(),
   kNone,  // the call ended without a complete reply
@@ -63,7 +63,7 @@ class LargestPiece {
   Carrier carrier_ = Carrier::kNone;
 };
 
-// What carried a call.
+// The way of a call: the carriers of its request and of its reply.
 struct CallWay {
   Carrier request = Carrier::kNone;
   Carrier reply = Carrier::kNone;

@@ -9,8 +9,8 @@
 namespace hat::engine {
 namespace {
 
-// Checks that a lane tells the leg of each call before the call is sent, and the leg of each reply
-// when it arrives: a reply of i * i bytes takes the leg of its shape if it fits a slot.
+// Checks that the lane predicts the leg of each call, and that the leg of each reply is known on
+// arrival: the leg of the replies' shape if the reply fits a slot, and otherwise the rendezvous.
 void expect_true_legs(const LaneSide& client, const LaneSide& server, const LaneShape& replies) {
   for (const Frame& call : server.frames) EXPECT_EQ(call.leg, client.lane->leg_for(call.header));
   const LegRow& own = row(replies.leg);
