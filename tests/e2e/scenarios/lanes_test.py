@@ -53,7 +53,7 @@ def manifest_of_multiget():
     whole = yaml.safe_load(manifest())
     whole["services"]["Probe"]["functions"]["produce"] = {
         "hint": {"perf_goal": "throughput", "concurrency": "over"},
-        "client_hint": {"payload_size": 512}, "server_hint": {"payload_size": 10 << 10}}
+        "c_hint": {"payload_size": 512}, "s_hint": {"payload_size": 10 << 10}}
     return yaml.safe_dump(whole)
 
 
