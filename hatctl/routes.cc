@@ -43,10 +43,11 @@ std::string way_text(const json& carried) {
 // used TCP. For example: "12034 by direct_write_imm / rfp, 1 over tcp (opening 1)".
 std::string carried_text(const json& function) {
   std::string text;
-  for (const json& carried :
-       function.value("carried", json::array())) {  // absent: an older hatrpcd
+  const json ways = function.value("carried", json::array());  // absent: an older hatrpcd
+  for (const json& carried : ways) {
     text += (text.empty() ? "" : ", ") + carried.at("calls").dump() + way_text(carried);
   }
+  if (text.empty()) return text;
   std::string missed;
   for (const auto& [reason, calls] : function.at("fallbacks").items()) {
     missed += (missed.empty() ? "" : ", ") + reason + " " + calls.dump();
