@@ -121,64 +121,66 @@ struct Ending {
   const char* expected;  // null: the call does not count
 };
 
+const Ending kEndings[] = {
+    {"with a reply", get_call(),
+     [](CallsOverTcp& calls) {
+       calls.from_peer({.kind = FrameKind::kReply, .flags = engine::kLastPiece}, "reply");
+     },
+     "1 tcp / tcp"},
+    {"with a reply in pieces", get_call(),
+     [](CallsOverTcp& calls) {
+       calls.from_peer({.kind = FrameKind::kReply}, "the first");
+       EXPECT_THAT(counted(calls.node.metrics), IsEmpty()) << "the call has not ended";
+       calls.from_peer({.kind = FrameKind::kMore, .flags = engine::kLastPiece}, "last");
+     },
+     "1 tcp / tcp"},
+    {"with a failure", get_call(), [](CallsOverTcp& calls) { calls.fails(); }, "1 tcp / none"},
+    {"with a failure within the reply", get_call(),
+     [](CallsOverTcp& calls) {
+       calls.from_peer({.kind = FrameKind::kReply}, "a part");
+       calls.fails();
+     },
+     "1 tcp / none"},
+    {"without a reply of the server", get_call(),
+     [](CallsOverTcp& calls) {
+       calls.from_peer({.kind = FrameKind::kReply, .flags = engine::kLastPiece | engine::kNoReply});
+     },
+     "1 tcp / none"},
+    {"as a oneway call of a function that nobody lists", put_message('\1'),
+     [](CallsOverTcp& calls) {
+       calls.from_peer({.kind = FrameKind::kReply, .flags = engine::kLastPiece | engine::kNoReply});
+     },
+     "1 tcp / none"},
+    {"as a oneway call", put_message('\4'), [](CallsOverTcp&) {}, "1 tcp / none"},
+    {"with the link", get_call(),
+     [](CallsOverTcp& calls) {
+       calls.peer->end = true;
+       FakeNode::read(calls.peer);
+     },
+     "1 tcp / none"},
+    {"with the client's connection", get_call(),
+     [](CallsOverTcp& calls) {
+       calls.client->error = ECONNRESET;
+       FakeNode::read(calls.client);
+     },
+     "1 tcp / none"},
+    {"when its connection becomes opaque", get_call(),
+     [](CallsOverTcp& calls) { calls.node.receive(calls.client, "\x16\x03\x01 TLS"); },
+     "1 tcp / none"},
+    {"with its deadline", get_call(), [](CallsOverTcp& calls) { calls.node.reactor.advance(2s); },
+     "1 tcp / none"},
+    {"in the middle of the request", get_call(100).substr(0, 60),
+     [](CallsOverTcp& calls) {
+       calls.client->end = true;
+       FakeNode::read(calls.client);
+     },
+     "1 tcp / none"},
+    {"before a part of it was sent", std::string("\x7f\xff\xff\xff", 4) + get_call().substr(4),
+     [](CallsOverTcp&) {}, nullptr},
+};
+
 TEST(CallWays, CountACallOnceWhenItEnds) {
-  const Ending rows[] = {
-      {"with a reply", get_call(),
-       [](CallsOverTcp& calls) {
-         calls.from_peer({.kind = FrameKind::kReply, .flags = engine::kLastPiece}, "reply");
-       },
-       "1 tcp / tcp"},
-      {"with a reply in pieces", get_call(),
-       [](CallsOverTcp& calls) {
-         calls.from_peer({.kind = FrameKind::kReply}, "the first");
-         EXPECT_THAT(counted(calls.node.metrics), IsEmpty()) << "the call has not ended";
-         calls.from_peer({.kind = FrameKind::kMore, .flags = engine::kLastPiece}, "last");
-       },
-       "1 tcp / tcp"},
-      {"with a failure", get_call(), [](CallsOverTcp& calls) { calls.fails(); }, "1 tcp / none"},
-      {"with a failure within the reply", get_call(),
-       [](CallsOverTcp& calls) {
-         calls.from_peer({.kind = FrameKind::kReply}, "a part");
-         calls.fails();
-       },
-       "1 tcp / none"},
-      {"without a reply of the server", get_call(),
-       [](CallsOverTcp& calls) {
-         calls.from_peer(
-             {.kind = FrameKind::kReply, .flags = engine::kLastPiece | engine::kNoReply});
-       },
-       "1 tcp / none"},
-      {"as a oneway call of a function that nobody lists", put_message('\1'),
-       [](CallsOverTcp& calls) {
-         calls.from_peer(
-             {.kind = FrameKind::kReply, .flags = engine::kLastPiece | engine::kNoReply});
-       },
-       "1 tcp / none"},
-      {"as a oneway call", put_message('\4'), [](CallsOverTcp&) {}, "1 tcp / none"},
-      {"with the link", get_call(),
-       [](CallsOverTcp& calls) {
-         calls.peer->end = true;
-         FakeNode::read(calls.peer);
-       },
-       "1 tcp / none"},
-      {"with the client's connection", get_call(),
-       [](CallsOverTcp& calls) {
-         calls.client->error = ECONNRESET;
-         FakeNode::read(calls.client);
-       },
-       "1 tcp / none"},
-      {"with its deadline", get_call(), [](CallsOverTcp& calls) { calls.node.reactor.advance(2s); },
-       "1 tcp / none"},
-      {"in the middle of the request", get_call(100).substr(0, 60),
-       [](CallsOverTcp& calls) {
-         calls.client->end = true;
-         FakeNode::read(calls.client);
-       },
-       "1 tcp / none"},
-      {"before a part of it was sent", std::string("\x7f\xff\xff\xff", 4) + get_call().substr(4),
-       [](CallsOverTcp&) {}, nullptr},
-  };
-  for (const Ending& row : rows) {
+  for (const Ending& row : kEndings) {
     SCOPED_TRACE(row.what);
     CallsOverTcp calls;
     calls.node.receive(calls.client, row.request);
