@@ -74,4 +74,25 @@ constexpr std::optional<ProtocolId> find_protocol(std::string_view name) {
 }
 constexpr const Protocol& protocol(ProtocolId id) { return kProtocols[static_cast<size_t>(id)]; }
 
+// For each leg, the first protocol in kProtocols whose replies use the leg.
+inline constexpr std::array<ProtocolId, kLegCount> kProtocolsByLeg = [] {
+  std::array<ProtocolId, kLegCount> all{};
+  for (size_t i = kProtocols.size(); i-- > 0;) {
+    all[static_cast<size_t>(kProtocols[i].response)] = ProtocolId{static_cast<uint8_t>(i)};
+  }
+  return all;
+}();
+static_assert(
+    [] {
+      for (size_t i = 0; i < kLegCount; ++i) {
+        if (protocol(kProtocolsByLeg[i]).response != static_cast<Leg>(i)) return false;
+      }
+      return true;
+    }(),
+    "each leg carries the replies of a protocol");
+
+// Returns the protocol by whose name a report calls `leg`: eager for kSend, write_rndv for
+// kWriteRndv.
+constexpr ProtocolId protocol_of(Leg leg) { return kProtocolsByLeg[static_cast<size_t>(leg)]; }
+
 }  // namespace hat::engine

@@ -22,6 +22,10 @@ json plan(const char* words, const char* reason) {
           {"idempotent", false}};
 }
 
+json carried(const char* request, const char* reply, uint64_t calls) {
+  return {{"request_protocol", request}, {"reply_protocol", reply}, {"calls", calls}};
+}
+
 json some_routes() {
   json slow = plan("eager, event", "of the server");
   slow["timeout_ms"] = 250;
@@ -39,7 +43,9 @@ json some_routes() {
                 {"server", slow},
                 {"allow", {"host-a", "spiffe://p/*"}},
                 {"allow_mode", "dry_run"},
-                {"calls_by", {{"eager", 12034}, {"tcp", 3}}},
+                {"carried",
+                 {carried("direct_write_imm", "rfp", 12034), carried("eager", "eager", 7),
+                  carried("eager", "none", 2), carried("tcp", "tcp", 3)}},
                 {"fallbacks", {{"down", 1}, {"opening", 2}}}},
                {{"method", "log"},
                 {"oneway", true},
@@ -48,7 +54,7 @@ json some_routes() {
                 {"server", plan("tcp", "that")},
                 {"allow", nullptr},
                 {"allow_mode", "enforce"},
-                {"calls_by", json::object()},
+                {"carried", json::array()},
                 {"fallbacks", json::object()}}}}}}}};
 }
 
@@ -62,7 +68,8 @@ TEST(Routes, ReportBothSidesOnceWhereTheyAreAlike) {
       "           because of this\n"
       "  server   eager, event, timeout 250 ms, idempotent\n"
       "           of the server\n"
-      "  carried  12034 by eager, 3 over tcp (down 1, opening 2)\n"
+      "  carried  12034 by direct_write_imm / rfp, 7 by eager, 2 by eager without a reply, 3 over "
+      "tcp (down 1, opening 2)\n"
       "  allow    host-a, spiffe://p/* (dry run: calls of other peers are counted, and served)\n"
       "  from     kv.thrift:3:1\n"
       "\n"

@@ -29,14 +29,25 @@ std::string plan_text(const std::string& side, const json& plan, const Terminal&
   return text + std::string(kIndent, ' ') + wrapped(shown, kIndent, terminal.columns) + "\n";
 }
 
-// Returns as text how many calls of the function each protocol has carried, and why calls used TCP.
-// For example: "12034 by direct_write_imm, 1 over tcp (opening 1)".
+// Returns as text what has carried a part of the function's calls: one protocol, or the protocols
+// of requests and of replies if they differ.
+std::string way_text(const json& carried) {
+  const std::string request = carried.at("request_protocol");
+  const std::string reply = carried.at("reply_protocol");
+  const std::string text = (request == "tcp" ? " over " : " by ") + request;
+  if (reply == request) return text;
+  return text + (reply == "none" ? " without a reply" : " / " + reply);
+}
+
+// Returns as text how many calls of the function each pair of protocols has carried, and why calls
+// used TCP. For example: "12034 by direct_write_imm / rfp, 1 over tcp (opening 1)".
 std::string carried_text(const json& function) {
   std::string text;
-  for (const auto& [protocol, calls] : function.at("calls_by").items()) {
-    text += (text.empty() ? "" : ", ") + calls.dump() + (protocol == "tcp" ? " over " : " by ") +
-            protocol;
+  const json ways = function.value("carried", json::array());  // absent: an older hatrpcd
+  for (const json& carried : ways) {
+    text += (text.empty() ? "" : ", ") + carried.at("calls").dump() + way_text(carried);
   }
+  if (text.empty()) return text;
   std::string missed;
   for (const auto& [reason, calls] : function.at("fallbacks").items()) {
     missed += (missed.empty() ? "" : ", ") + reason + " " + calls.dump();

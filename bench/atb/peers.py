@@ -131,7 +131,7 @@ class Atb:
         if way.admins:
             counts = way.calls_by_protocol() - protocols_before
             wanted = 1 - ways.share(counts, "tcp") if peer in (SERVICE, FUNCTION) \
-                else ways.share(counts, protocol_of(peer))
+                else ways.planned_share(counts, protocol_of(peer))
             values["by_wanted"] = 100 * wanted
         return values
 

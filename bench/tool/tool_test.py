@@ -516,6 +516,11 @@ class Ways(unittest.TestCase):
                 with self.assertRaisesRegex(experiment.Failed, "hatrpcd ended, status -9"):
                     way.cpu_seconds()
 
+    def test_planned_share(self):
+        counts = ways.collections.Counter(eager=5, write_rndv=3, read_rndv=1, tcp=1)
+        for protocol, part in (("eager", 0.8), ("write_rndv", 0.3), ("ar_grpc", 0.1), ("read_rndv", 0.1)):
+            self.assertEqual(ways.planned_share(counts, protocol), part)
+
     def test_share(self):
         for counts, part in (({"eager": 3, "tcp": 1}, 0.75), ({"tcp": 1}, 0.0), ({}, 0.0)):
             self.assertEqual(ways.share(ways.collections.Counter(counts), "eager"), part)

@@ -150,14 +150,14 @@ class Way:
                 for labels, value in found]
 
     def calls_by_protocol(self, method=None):
-        """Returns the number of calls so far by protocol: an RDMA protocol or "tcp".
+        """Returns the number of calls so far by the protocol that carried their requests: an RDMA protocol or "tcp".
 
         The result is a Counter, so that the difference of two results is the calls of a measurement.
         """
         counts = collections.Counter()
         for labels, value in self.metrics("hatrpc_calls_total"):
             if method in (None, labels.get("thrift_method")):
-                counts[labels["protocol"]] += int(value)
+                counts[labels["request_protocol"]] += int(value)
         return counts
 
     def change_manifest(self, manifest):
@@ -192,9 +192,17 @@ def write_whole(file, text):
     os.replace(new, file)
 
 
-def share(counts, protocol):
-    """Returns the share (0 to 1) of the calls in `counts` that `protocol` carried."""
-    return counts[protocol] / counts.total() if counts.total() else 0.0
+def share(counts, *protocols):
+    """Returns the share (0 to 1) of the calls in `counts` whose requests one of `protocols` carried."""
+    return sum(counts[protocol] for protocol in set(protocols)) / counts.total() if counts.total() else 0.0
+
+
+def planned_share(counts, protocol):
+    """Returns the share of the calls in `counts` that were carried as a plan with `protocol` says.
+
+    A request that is too large for a slot is counted by the name of the protocol's rendezvous.
+    """
+    return share(counts, protocol, "read_rndv" if protocol in ("ar_grpc", "read_rndv") else "write_rndv")
 
 
 class Peers:

@@ -15,21 +15,25 @@ using nlohmann::json;
 
 namespace {
 
-// Returns the number of calls by protocol, and of fallbacks by reason. Only the client's side
-// counts them; zeros are omitted.
-json carried_json(const FunctionTotals& totals) {
-  json calls = json::object();
-  for (size_t i = 0; i < totals.by_protocol.size(); ++i) {
-    if (totals.by_protocol[i] == 0) continue;
-    calls[std::string(engine::kProtocols[i].name)] = totals.by_protocol[i];
+// Returns the number of calls by what carried them, and of fallbacks by reason. Only the client's
+// side counts them; zeros are omitted. `fabric` is Control::fabric_label().
+json carried_json(const FunctionTotals& totals, const std::string& fabric) {
+  json calls = json::object();  // by what carried the requests
+  json carried = json::array();
+  for (const auto& [way, count] : totals.ways) {
+    json& sum = calls[std::string(name(way.request))];
+    sum = count + (sum.is_null() ? 0 : sum.get<uint64_t>());
+    carried.push_back({{"request_protocol", name(way.request)},
+                       {"reply_protocol", name(way.reply)},
+                       {"fabric", way.request == Carrier::kTcp ? "tcp" : fabric},
+                       {"calls", count}});
   }
-  if (totals.by_tcp != 0) calls["tcp"] = totals.by_tcp;
   json fallbacks = json::object();
   for (size_t i = 0; i < totals.fallbacks.size(); ++i) {
     if (totals.fallbacks[i] == 0) continue;
     fallbacks[kFallbackNames[i]] = totals.fallbacks[i];
   }
-  return {{"calls_by", calls}, {"fallbacks", fallbacks}};
+  return {{"calls_by", calls}, {"carried", carried}, {"fallbacks", fallbacks}};
 }
 
 json costs_json(const ComponentCosts& costs) {
@@ -52,7 +56,7 @@ json costs_json(const ComponentCosts& costs) {
           {"copy", by_size(costs.copy)}};
 }
 
-json route_json(const Route& route, const NumaHints& numa) {
+json route_json(const Route& route, const NumaHints& numa, const std::string& fabric) {
   const auto numa_json = [&](Side side) -> json {
     const NumaVerdict* verdict = numa.find(side, route.service, route.method);
     if (verdict == nullptr) return nullptr;
@@ -76,7 +80,7 @@ json route_json(const Route& route, const NumaHints& numa) {
                    {"server", plan_json(route.server, Side::kServer)},
                    {"allow", route.access ? json(route.access->allow) : json(nullptr)},
                    {"allow_mode", route.access && route.access->dry_run ? "dry_run" : "enforce"}};
-  function.update(carried_json(total(*route.metrics, Side::kClient)));
+  function.update(carried_json(total(*route.metrics, Side::kClient), fabric));
   return function;
 }
 
@@ -194,9 +198,9 @@ json routes_json(Control& control) {
   for (const auto& service : routes->services()) {
     json functions = json::array();
     for (const Route& route : service->functions()) {
-      functions.push_back(route_json(route, control.numa_hints()));
+      functions.push_back(route_json(route, control.numa_hints(), control.fabric_label()));
     }
-    functions.push_back(route_json(service->other(), control.numa_hints()));
+    functions.push_back(route_json(service->other(), control.numa_hints(), control.fabric_label()));
     services.push_back({{"service", service->name()}, {"functions", functions}});
   }
   return {{"generation", routes->generation()},
@@ -230,7 +234,7 @@ json functions_json(Control& control, bool called_alone) {
            {"request_bytes", totals.request_bytes},
            {"response_bytes", totals.response_bytes},
            {"latency", {{"buckets", totals.latency.buckets}, {"sum_ns", totals.latency.sum}}}});
-      all.back().update(carried_json(totals));
+      all.back().update(carried_json(totals, control.fabric_label()));
     }
   }
   return all;

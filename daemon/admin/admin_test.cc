@@ -323,6 +323,31 @@ TEST_F(Admin, LeavesOutWhatWasNeverCalledWhereAsked) {
   EXPECT_EQ(called[0].at("side"), "server");
 }
 
+TEST_F(Admin, SaysWhatCarriedTheCallsOfAFunction) {
+  FunctionCounters& get = control_.registry.find("Kv", "get").at(Side::kClient, 0);
+  get.started.add();
+  const auto by = [](const char* name) { return carrier(*engine::find_protocol(name)); };
+  for (int i = 0; i < 3; ++i) get.ways.add({by("direct_write_imm"), by("rfp")});
+  get.ways.add({by("direct_write_imm"), Carrier::kNone});
+  get.ways.add({Carrier::kTcp, Carrier::kTcp});
+  const auto way = [](const char* request, const char* reply, const char* fabric, int calls) {
+    return json{{"request_protocol", request},
+                {"reply_protocol", reply},
+                {"fabric", fabric},
+                {"calls", calls}};
+  };
+  const json functions = json::parse(over_unix("GET", "/functions?called=1").body);
+  const json routes = json::parse(over_unix("GET", "/routes").body);
+  for (const json& function :
+       {functions.at(0), routes.at("services").at(0).at("functions").at(0)}) {
+    EXPECT_EQ(function.at("calls_by"), json({{"direct_write_imm", 4}, {"tcp", 1}}));
+    EXPECT_EQ(function.at("carried"),
+              json::array({way("direct_write_imm", "rfp", "verbs:mlx5_0", 3),
+                           way("direct_write_imm", "none", "verbs:mlx5_0", 1),
+                           way("tcp", "tcp", "tcp", 1)}));
+  }
+}
+
 TEST_F(Admin, ReportsOfCertificates) {
   control_.certificate_reports = {{.use = "certificate",
                                    .file = "/a.pem",

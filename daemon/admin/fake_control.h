@@ -20,8 +20,8 @@ class FakeControl final : public Control {
     set_manifest({"", {{"Kv", {}, {{"get", false, {}, "kv.thrift:3:1"}}, ""}}});
   }
 
-  void set_manifest(const Manifest& manifest) {
-    const engine::HostFacts host{8, 8, false, "none is here"};
+  void set_manifest(const Manifest& manifest,
+                    const engine::HostFacts& host = {8, 8, false, "none is here"}) {
     routes_ = std::make_shared<const RoutingTable>(generation, manifest, std::vector<std::string>{},
                                                    host, registry);
   }
@@ -34,6 +34,7 @@ class FakeControl final : public Control {
   std::vector<LinkReport> links() const override { return link_reports; }
   std::string fabric() const override { return "loop: shared memory"; }
   std::string fabric_kind() const override { return "loop"; }
+  std::string fabric_label() const override { return "verbs:mlx5_0"; }
   std::vector<WorkerPlacement> placements() const override { return worker_placements; }
   const NumaHints& numa_hints() const override { return numa; }
   std::vector<CertificateReport> certificates() const override { return certificate_reports; }

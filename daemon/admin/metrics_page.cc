@@ -105,26 +105,43 @@ void add_calls(Page& page, const CalledFunctions& called) {
       [](const FunctionTotals& totals) { return totals.response_bytes; });
 }
 
-// Adds the calls of each function by protocol, and its fallbacks by reason. Only the daemon on the
-// client's side counts these, because it chooses between RDMA and TCP.
-void add_paths(Page& page, Control& control, const CalledFunctions& called) {
-  auto& paths = page.family("hatrpc_calls_total",
-                            "Calls begun on the client's side, by the protocol that carries them.",
+// Returns `used`, and without calls the ways that the function's plan names, and TCP. These ways
+// have series before they are used, because PromQL's increase() ignores the first value of a new
+// series.
+std::vector<WayCount> with_planned(std::vector<WayCount> used, const Route* route) {
+  std::vector<CallWay> planned = {{Carrier::kTcp, Carrier::kTcp}};
+  if (route != nullptr && route->client.path == Path::kRdma) {
+    for (const LaneKey& lane : {route->lanes.small, route->lanes.large}) {
+      planned.push_back(
+          {carrier(lane.request), route->oneway ? Carrier::kNone : carrier(lane.response)});
+    }
+  }
+  for (const CallWay& way : planned) {
+    if (std::ranges::find(used, way, &WayCount::way) == used.end()) used.push_back({way, 0});
+  }
+  return used;
+}
+
+// Adds the calls of each function by what carried them, and its fallbacks by reason. Only the
+// daemon on the client's side counts these, because it chooses between RDMA and TCP.
+void add_ways(Page& page, Control& control, const CalledFunctions& called) {
+  auto& calls = page.family("hatrpc_calls_total",
+                            "Calls of the client's side that were sent and have ended, by the "
+                            "protocols that carried request and reply, and the fabric.",
                             MetricType::Counter);
   const auto routes = control.routes();
+  const std::string fabric = control.fabric_label();
   for (const CalledFunction& one : called) {
     if (one.side != Side::kClient) continue;
-    const FunctionTotals& totals = one.totals;
     const ServiceRoutes* service = routes->find(one.function->service);
-    const engine::Plan* plan = service ? &service->find(one.function->method).client : nullptr;
-    for (size_t i = 0; i < totals.by_protocol.size(); ++i) {
-      const auto id = static_cast<engine::ProtocolId>(i);
-      const bool planned = plan != nullptr && (plan->small == id || plan->large == id);
-      if (!planned && totals.by_protocol[i] == 0) continue;  // no series for an unused protocol
-      Page::add(paths, with(one.name(), "protocol", engine::kProtocols[i].name),
-                static_cast<double>(totals.by_protocol[i]));
+    const Route* route = service ? &service->find(one.function->method) : nullptr;
+    for (const auto& [way, count] : with_planned(one.totals.ways, route)) {
+      Labels labels = {{"fabric", way.request == Carrier::kTcp ? "tcp" : fabric},
+                       {"request_protocol", std::string(name(way.request))},
+                       {"reply_protocol", std::string(name(way.reply))}};
+      for (ClientMetric::Label& label : one.name()) labels.push_back(std::move(label));
+      Page::add(calls, std::move(labels), static_cast<double>(count));
     }
-    Page::add(paths, with(one.name(), "protocol", "tcp"), static_cast<double>(totals.by_tcp));
   }
   auto& fallbacks = page.family("hatrpc_fallbacks_total",
                                 "Calls that used TCP although their plan requests RDMA, by reason.",
@@ -454,7 +471,7 @@ std::string metrics_page(Control& control, const AdminTotals& admin) {
   Page page;
   const CalledFunctions called = called_functions(control);
   add_calls(page, called);
-  add_paths(page, control, called);
+  add_ways(page, control, called);
   add_durations(page, called);
   add_plans(page, control, called);
   add_traffic(page, control);

@@ -71,6 +71,14 @@ class Exposition : public testing::Test {
     return more;
   }
 
+  static Labels carried(const char* request, const char* reply, const char* fabric) {
+    return {{"request_protocol", request},
+            {"reply_protocol", reply},
+            {"fabric", fabric},
+            {"thrift_service", "Kv"},
+            {"thrift_method", "get"}};
+  }
+
   FakeControl control_;
 };
 
@@ -111,7 +119,7 @@ TEST_F(Exposition, HasAllSeriesOfAFunctionsSideFromTheFirstCallOn) {
   const auto of_client = [](const char* label, std::string_view value) {
     return Labels{{label, std::string(value)}, {"thrift_service", "Kv"}, {"thrift_method", "get"}};
   };
-  EXPECT_EQ(value("hatrpc_calls_total", of_client("protocol", "tcp")), 0);
+  EXPECT_EQ(value("hatrpc_calls_total", carried("tcp", "tcp", "tcp")), 0);
   for (const auto& reason : kFallbackNames) {
     EXPECT_EQ(value("hatrpc_fallbacks_total", of_client("reason", reason)), 0) << reason;
   }
@@ -124,6 +132,35 @@ TEST_F(Exposition, HasAllSeriesOfAFunctionsSideFromTheFirstCallOn) {
   control_.registry.find("Kv", "_other").at(Side::kServer, 0).started.add();
   const Labels other{{"side", "server"}, {"thrift_service", "Kv"}, {"thrift_method", "_other"}};
   EXPECT_EQ(value("hatrpc_requests_in_flight", other), 1);
+}
+
+// The plan's protocols and TCP have series from the first call on, and all other ways once they
+// were used. Calls over TCP have the fabric `tcp`.
+TEST_F(Exposition, HasTheProtocolsThatThePlanNamesAndThoseThatWereUsed) {
+  engine::HostFacts host{8, 8, true, ""};
+  FunctionSpec function{.name = "get"};
+  function.hints.client.protocol = "direct_write_imm";
+  function.hints.server.protocol = "rfp";
+  control_.set_manifest({"", {{"Kv", {}, {function}, ""}}}, host);
+  const std::string calls = "hatrpc_calls_total";
+  const auto series = [&] {
+    const auto all = families();
+    return std::ranges::find(all, calls, &MetricFamilyText::name)->samples.size();
+  };
+  get(Side::kClient, 1).started.add();
+  EXPECT_EQ(series(), 2u);
+  EXPECT_EQ(value(calls, carried("tcp", "tcp", "tcp")), 0);
+  EXPECT_EQ(value(calls, carried("direct_write_imm", "rfp", "verbs:mlx5_0")), 0);
+
+  const auto by = [](const char* name) { return carrier(*engine::find_protocol(name)); };
+  get(Side::kClient, 0).ways.add({by("direct_write_imm"), by("rfp")});
+  get(Side::kClient, 1).ways.add({by("direct_write_imm"), by("rfp")});
+  get(Side::kClient, 1).ways.add({by("direct_write_imm"), by("eager")});
+  get(Side::kClient, 1).ways.add({Carrier::kTcp, Carrier::kNone});
+  EXPECT_EQ(series(), 4u);
+  EXPECT_EQ(value(calls, carried("direct_write_imm", "rfp", "verbs:mlx5_0")), 2);
+  EXPECT_EQ(value(calls, carried("direct_write_imm", "eager", "verbs:mlx5_0")), 1);
+  EXPECT_EQ(value(calls, carried("tcp", "none", "tcp")), 1);
 }
 
 TEST_F(Exposition, StaysSmallHoweverManyFunctionsAreNeverCalled) {

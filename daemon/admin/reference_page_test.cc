@@ -60,6 +60,12 @@ TEST_F(ReferencePage, HasEveryFailureToken) {
   EXPECT_THAT(first_column(page_, "When hatrpcd answers itself"), testing::ContainerEq(tokens));
 }
 
+TEST_F(ReferencePage, HasEveryProtocolThatCarriesCalls) {
+  std::set<std::string> names;
+  for (size_t i = 0; i < kCarrierCount; ++i) names.emplace(name(static_cast<Carrier>(i)));
+  EXPECT_THAT(first_column(page_, "What carried a call"), testing::ContainerEq(names));
+}
+
 TEST_F(ReferencePage, HasEveryFallback) {
   const std::set<std::string> names(kFallbackNames.begin(), kFallbackNames.end());
   EXPECT_THAT(first_column(page_, "When a call misses RDMA"), testing::ContainerEq(names));

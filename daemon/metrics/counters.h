@@ -13,11 +13,11 @@
 
 #include "base/counter.h"
 #include "base/histogram.h"
+#include "daemon/metrics/call_ways.h"
 #include "daemon/metrics/fallback.h"
 #include "daemon/metrics/tls_failure.h"
 #include "daemon/thrift/request_check.h"
 #include "engine/failure.h"
-#include "engine/protocols.h"
 
 namespace hat {
 
@@ -43,10 +43,9 @@ struct FunctionCounters {
   Counter request_bytes;
   Counter response_bytes;
   LatencyHistogram<Counter, kLatencyBuckets> latency;
-  // Counted on the client's side: calls over RDMA by protocol; calls over TCP; and fallbacks (calls
-  // over TCP that wanted RDMA) by reason.
-  std::array<Counter, engine::kProtocols.size()> by_protocol;
-  Counter by_tcp;
+  // Counted on the client's side, when a call ends of which a part was sent: the call by what
+  // carried it, and fallbacks (calls over TCP that wanted RDMA) by reason.
+  CallWays ways;
   std::array<Counter, kFallbackCount> fallbacks;
   // Counted on the server's side: calls that an `allow` rule denies. [0]: refused; [1]: served,
   // because the rule is a dry run.

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <vector>
 
 #include "daemon/metrics/function_metrics.h"
 
@@ -15,8 +16,7 @@ struct FunctionTotals {
   uint64_t started = 0;
   uint64_t request_bytes = 0;
   uint64_t response_bytes = 0;
-  std::array<uint64_t, engine::kProtocols.size()> by_protocol{};
-  uint64_t by_tcp = 0;
+  std::vector<WayCount> ways;  // how often the calls used each way; without zeros
   std::array<uint64_t, kFallbackCount> fallbacks{};
   std::array<uint64_t, 2> denied{};
 
@@ -40,6 +40,7 @@ inline bool was_called(FunctionMetrics& function, Side side) {
 
 inline FunctionTotals total(FunctionMetrics& function, Side side) {
   FunctionTotals sum;
+  CallWays::Counts ways{};
   for (size_t worker = 0; worker < function.workers(); ++worker) {
     const FunctionCounters& counters = function.at(side, worker);
     for (size_t i = 0; i < sum.outcomes.size(); ++i) {
@@ -49,15 +50,13 @@ inline FunctionTotals total(FunctionMetrics& function, Side side) {
     sum.started += counters.started.value();
     sum.request_bytes += counters.request_bytes.value();
     sum.response_bytes += counters.response_bytes.value();
-    for (size_t i = 0; i < sum.by_protocol.size(); ++i) {
-      sum.by_protocol[i] += counters.by_protocol[i].value();
-    }
-    sum.by_tcp += counters.by_tcp.value();
+    counters.ways.add_to(ways);
     for (size_t i = 0; i < sum.fallbacks.size(); ++i) {
       sum.fallbacks[i] += counters.fallbacks[i].value();
     }
     for (size_t i = 0; i < sum.denied.size(); ++i) sum.denied[i] += counters.denied[i].value();
   }
+  sum.ways = CallWays::list(ways);
   return sum;
 }
 

@@ -61,6 +61,7 @@ class Daemon final : public Control, private TakeoverEvents, private TakeoverOff
   std::vector<LinkReport> links() const override;
   std::string fabric() const override;
   std::string fabric_kind() const override;
+  std::string fabric_label() const override;
   std::vector<WorkerPlacement> placements() const override;
   const NumaHints& numa_hints() const override { return applied_.numa; }
   std::vector<CertificateReport> certificates() const override;

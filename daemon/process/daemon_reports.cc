@@ -53,6 +53,11 @@ std::string Daemon::fabric_kind() const {
   return host ? host->fabric_name() : "none";
 }
 
+std::string Daemon::fabric_label() const {
+  const OpenedRdma& rdma = threads_.front()->rdma();
+  return rdma.host ? rdma.label : "none";
+}
+
 std::vector<WorkerPlacement> Daemon::placements() const {
   std::vector<WorkerPlacement> all;
   for (const auto& thread : threads_) all.push_back(thread->placement());

@@ -51,7 +51,7 @@ Result<OpenedRdma> open_verbs(Reactor& reactor, const FabricConfig& fabric,
                               std::optional<int> memory_node) {
   HAT_TRY(std::unique_ptr<engine::VerbsFabric> device,
           engine::open_verbs_fabric(device_of(fabric)));
-  OpenedRdma opened{nullptr, "verbs: " + device->describe()};
+  OpenedRdma opened{nullptr, "verbs: " + device->describe(), "verbs:" + device->device()};
   HAT_TRY(opened.host, engine::RdmaHost::create(reactor, with_faults(std::move(device), fabric),
                                                 options_for(fabric, memory_node)));
   return opened;
@@ -60,7 +60,7 @@ Result<OpenedRdma> open_verbs(Reactor& reactor, const FabricConfig& fabric,
 Result<OpenedRdma> open_loop(Reactor& reactor, const FabricConfig& fabric,
                              std::optional<int> memory_node) {
   HAT_TRY(std::unique_ptr<engine::Fabric> loop, engine::open_loop_fabric());
-  OpenedRdma opened{nullptr, "loop: memory shared with peers on this host"};
+  OpenedRdma opened{nullptr, "loop: memory shared with peers on this host", "loop"};
   HAT_TRY(opened.host, engine::RdmaHost::create(reactor, with_faults(std::move(loop), fabric),
                                                 options_for(fabric, memory_node)));
   return opened;
@@ -70,13 +70,13 @@ Result<OpenedRdma> open_loop(Reactor& reactor, const FabricConfig& fabric,
 
 Result<OpenedRdma> open_rdma(Reactor& reactor, const FabricConfig& fabric,
                              std::optional<int> memory_node) {
-  if (fabric.kind == FabricKind::kTcp) return OpenedRdma{nullptr, "the configuration says tcp"};
+  if (fabric.kind == FabricKind::kTcp) return OpenedRdma{nullptr, "the configuration says tcp", ""};
   if (fabric.kind == FabricKind::kVerbs) return open_verbs(reactor, fabric, memory_node);
   if (fabric.kind == FabricKind::kLoop) return open_loop(reactor, fabric, memory_node);
   auto verbs = open_verbs(reactor, fabric, memory_node);
   if (verbs) return verbs;
   auto loop = open_loop(reactor, fabric, memory_node);
-  if (!loop) return OpenedRdma{nullptr, verbs.error().message + "; " + loop.error().message};
+  if (!loop) return OpenedRdma{nullptr, verbs.error().message + "; " + loop.error().message, ""};
   loop->what += " (" + verbs.error().message + ")";
   return loop;
 }

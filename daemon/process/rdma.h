@@ -16,6 +16,7 @@ namespace hat {
 struct OpenedRdma {
   std::unique_ptr<engine::RdmaHost> host;  // null if the worker has only TCP lanes
   std::string what;                        // describes the fabric, or says why there is none
+  std::string label;  // names the fabric in few letters: "verbs:DEVICE" or "loop"; empty: no fabric
 };
 
 // Opens the fabric that the configuration names; fails if it cannot be opened. `fabric: auto` tries

@@ -81,7 +81,7 @@ void LinkNode::on_session_down(Session&, const std::string& reason) {
 }
 
 void LinkNode::on_lane_message(LaneSet& set, uint32_t lane, const FrameHeader& header,
-                               Bytes payload) {
+                               Bytes payload, engine::Leg) {
   if (server_) {
     *seen = header.call;
     set.lane(lane)->send(

@@ -60,7 +60,7 @@ class LinkNode : public engine::SessionEvents,
   }
   void on_lane_up(engine::LaneSet&, uint32_t lane) override { lane_up = lane; }
   void on_lane_message(engine::LaneSet& set, uint32_t lane, const engine::FrameHeader& header,
-                       engine::Bytes payload) override;
+                       engine::Bytes payload, engine::Leg leg) override;
   void on_lane_down(engine::LaneSet& set, uint32_t lane, bool was_up,
                     const std::string& reason) override;
 

@@ -79,8 +79,11 @@ struct Call final : Deadline {
   Reply reply = Reply::kNone;
   Polling polling = Polling::kEvent;
   RdmaWish rdma = RdmaWish::kNone;
-  LaneKey lane;                // the kind of RDMA lane that the plan wants, if `rdma` is kWanted
-  PeerLanes::Choice choice;    // the lane that the call uses
+  LaneKey lane;              // the kind of RDMA lane that the plan wants, if `rdma` is kWanted
+  PeerLanes::Choice choice;  // the lane that the call uses
+  CallWay way;               // what carried the request, and the reply once it is complete
+  LargestPiece request_pieces;
+  LargestPiece reply_pieces;
   bool several = false;        // the Thrift frame of the call has several messages
   bool counted = false;        // this object's memory counts towards limits.max_buffered
   bool sent = false;           // a part of the request was sent to the peer
@@ -119,6 +122,8 @@ class CallPool {
     call->replies = 0;
     call->reply = Reply::kNone;
     call->ordinal = 0;
+    call->way = {};
+    call->request_pieces = call->reply_pieces = {};
     call->several = call->counted = call->sent = call->reply_started = false;
     free_.push_back(std::move(ended));
   }

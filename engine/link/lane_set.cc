@@ -337,7 +337,7 @@ void LaneSet::Member::on_frame(const FrameHeader& header, Bytes payload) {
   }
   const bool must_show = set.options_.nonces && set.role_ == Session::Role::kAcceptor;
   if (must_show && !shown) return set.take_nonce(*this, header, payload);
-  set.events_.on_lane_message(set, number, header, payload);
+  set.events_.on_lane_message(set, number, header, payload, lane->leg_of_delivery());
 }
 
 Landing LaneSet::Member::landing_for(const FrameHeader& header, bool is_next) {

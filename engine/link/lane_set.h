@@ -53,8 +53,9 @@ class LaneSetEvents {
   // peer sent.
   virtual void on_lane_refused(LaneSet&, [[maybe_unused]] const std::string& reason) {}
   virtual void on_lane_up(LaneSet& lanes, uint32_t lane) = 0;
+  // Handles a frame that has arrived on a lane, by the leg `leg`.
   virtual void on_lane_message(LaneSet& lanes, uint32_t lane, const FrameHeader& header,
-                               Bytes payload) = 0;
+                               Bytes payload, Leg leg) = 0;
   // Returns the memory for the payload of a frame that the lane is about to READ, or no memory
   // (LaneEvents::landing_for()).
   virtual Landing on_lane_landing(LaneSet&, [[maybe_unused]] uint32_t lane,

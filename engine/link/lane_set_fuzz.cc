@@ -93,7 +93,8 @@ class Side final : public LaneSetEvents {
     require(!up_.contains(lane), "a lane came up twice");
     up_[lane];
   }
-  void on_lane_message(LaneSet&, uint32_t lane, const FrameHeader& header, Bytes payload) override {
+  void on_lane_message(LaneSet&, uint32_t lane, const FrameHeader& header, Bytes payload,
+                       Leg) override {
     require(up_.contains(lane), "a message of a lane that is not up");
     require(header.payload_bytes == payload.size(), "a payload of another length than its header");
     up_[lane].received.emplace_back(reinterpret_cast<const char*>(payload.data()), payload.size());

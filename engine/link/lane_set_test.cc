@@ -112,7 +112,7 @@ class LaneSets : public testing::Test, public LaneSetEvents {
   void on_domain_gone(LaneSet&) override { ++domains_gone_; }
   void on_lane_refused(LaneSet&, const std::string& reason) override { refused_.push_back(reason); }
   void on_lane_up(LaneSet&, uint32_t lane) override { up_.push_back(lane); }
-  void on_lane_message(LaneSet&, uint32_t, const FrameHeader&, Bytes) override {}
+  void on_lane_message(LaneSet&, uint32_t, const FrameHeader&, Bytes, Leg) override {}
   void on_lane_down(LaneSet&, uint32_t, bool, const std::string& why) override {
     down_.push_back(why);
   }
@@ -388,7 +388,8 @@ class TwoLaneSets : public testing::Test {
                                            {.arena = {.bytes = {1 << 20, 1 << 20, 2 << 20}}}))) {}
     Result<LaneShape> on_lane_wanted(const LaneWish&) override { return kShape; }
     void on_lane_up(LaneSet&, uint32_t) override { is_up = true; }
-    void on_lane_message(LaneSet&, uint32_t, const FrameHeader& header, Bytes payload) override {
+    void on_lane_message(LaneSet&, uint32_t, const FrameHeader& header, Bytes payload,
+                         Leg) override {
       heard.emplace_back(
           header.kind, std::string(reinterpret_cast<const char*>(payload.data()), payload.size()));
     }

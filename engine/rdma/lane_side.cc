@@ -58,7 +58,9 @@ void LaneSide::answer(uint64_t number, const std::vector<std::byte>& payload) {
 
 void LaneSide::on_frame(const FrameHeader& header, Bytes payload) {
   ++frame_count;
-  if (keeps) frames.push_back({header, {payload.begin(), payload.end()}});
+  if (keeps) {
+    frames.push_back({header, {payload.begin(), payload.end()}, lane->leg_of_delivery()});
+  }
   if (header.kind != FrameKind::kCall || header.replies == 0) return;
   if (on_call) return on_call(header, payload);
   lane->send({.kind = FrameKind::kReply, .flags = kLastPiece, .stream = 1, .call = header.call},

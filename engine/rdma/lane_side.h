@@ -20,6 +20,7 @@ std::vector<std::byte> pattern(uint64_t number, size_t bytes);
 struct Frame {
   FrameHeader header;
   std::vector<std::byte> payload;
+  Leg leg;  // the leg that carried the frame
 };
 
 class LaneSide final : public LaneEvents {

@@ -10,6 +10,25 @@
 namespace hat::engine {
 namespace {
 
+// Checks that the lane predicts the leg of each call, and that the leg of each reply is known on
+// arrival: the leg of the replies' shape if the reply fits a slot, and otherwise the rendezvous.
+void expect_true_legs(const LaneSide& client, const LaneSide& server, const LaneShape& replies) {
+  for (const Frame& call : server.frames) EXPECT_EQ(call.leg, client.lane->leg_for(call.header));
+  const LegRow& own = row(replies.leg);
+  const size_t fits =
+      replies.leg == Leg::kSend ? std::min(replies.slot_bytes, kEagerBytesMax) : replies.slot_bytes;
+  size_t by_own_leg = 0;
+  for (const Frame& reply : client.frames) {
+    if (reply.leg == replies.leg) ++by_own_leg;
+    if (reply.payload.size() > fits) {
+      EXPECT_EQ(reply.leg, replies.beyond);
+    } else if (reply.leg != replies.leg) {
+      EXPECT_TRUE(own.replies && reply.leg == Leg::kSend) << "only a fetched reply can be pushed";
+    }
+  }
+  EXPECT_GT(by_own_leg, 0u);
+}
+
 TEST(LegPairs, EveryLegWorksWithEveryOther) {
   for (size_t there = 0; there < kLegCount; ++there) {
     for (size_t back = 0; back < kLegCount; ++back) {
@@ -30,6 +49,7 @@ TEST(LegPairs, EveryLegWorksWithEveryOther) {
         ASSERT_EQ(client.frames[i - 1].header.call, i);
         ASSERT_TRUE(client.frames[i - 1].payload == pattern(i, i * i)) << i;
       }
+      expect_true_legs(client, server, options.in);
     }
   }
 }

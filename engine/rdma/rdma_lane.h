@@ -130,6 +130,11 @@ class RdmaLane final : public Lane {
   bool probe();
   bool probe_answered() const { return !probing_; }
   void end(const std::string& reason);
+  // Returns the leg that carries a frame with this header, if the frame is sent now.
+  Leg leg_for(const FrameHeader& frame) const { return sender_.leg_for(frame); }
+  // Returns the leg that carried the frame that LaneEvents::on_frame() handles at present. Call it
+  // only inside on_frame().
+  Leg leg_of_delivery() const { return receiver_.leg_of_delivery(); }
   // Returns the size of the largest payload for which both sides have memory. If the owner sends a
   // larger payload, the lane goes down.
   size_t message_bytes_max() const { return message_bytes_max_; }

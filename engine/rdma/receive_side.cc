@@ -189,6 +189,7 @@ void ReceiveSide::deliver(const FrameHeader& frame, Bytes payload, Leg leg) {
   if (const char* wrong = invalid_here(frame)) return lane_.breaks(wrong);
   due_ -= std::min(due_, answers_in(frame));
   delivering_ = true;
+  leg_of_delivery_ = leg;
   events_.on_frame(frame, payload);
   delivering_ = false;
   // A hostile sender can have announced the message, and then sent it by another leg.

@@ -12,6 +12,7 @@
 #include <optional>
 #include <span>
 
+#include "base/check.h"
 #include "engine/lane.h"
 #include "engine/memory/arena.h"
 #include "engine/rdma/arrival_order.h"
@@ -86,6 +87,11 @@ class ReceiveSide {
   // Returns how many calls of this side have not ended yet, but at most the number of slots. The
   // result is at least 1 while an arrived message waits for a message with a lower number.
   uint32_t due() const;
+  // Returns the leg that carried the frame that on_frame() handles at present.
+  Leg leg_of_delivery() const {
+    DCHECK(delivering_);
+    return leg_of_delivery_;
+  }
   void set_fetch_epoch(uint8_t epoch) { fetch_epoch_ = epoch; }
 
  private:
@@ -109,6 +115,7 @@ class ReceiveSide {
   uint64_t due_ = 0;         // calls of this side that have not ended yet
   uint8_t fetch_epoch_ = 1;  // odd while this side READs replies
   bool delivering_ = false;
+  Leg leg_of_delivery_{};  // valid while delivering_ is true
 };
 
 }  // namespace hat::engine

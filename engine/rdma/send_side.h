@@ -80,6 +80,9 @@ class SendSide {
   bool takes_more() const { return waiting_.empty() && sent_ - returned_ < out_.size(); }
   bool congested() const { return congested_; }
   bool idle() const { return waiting_.empty() && acked_ == sent_; }
+  // Returns the leg that carries a frame with this header, if the frame is sent now. For all frames
+  // but replies, the leg depends only on the frame's size.
+  Leg leg_for(const FrameHeader& frame) const;
   Fate fate(uint64_t number) const;
   // Reads the report in an envelope of the other side: how many messages the other side has
   // delivered, and whether it READs replies. Returns false if the report is impossible; the lane is
@@ -118,7 +121,6 @@ class SendSide {
   void acknowledge(uint64_t delivered);
 
  private:
-  Leg leg_for(const FrameHeader& frame) const;
   bool begin(const FrameHeader& header, std::span<const Bytes> pieces,
              const BorrowedRange* borrowed);
   bool stage(Outgoing& message, std::span<const Bytes> pieces, const BorrowedRange* borrowed);

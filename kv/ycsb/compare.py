@@ -63,7 +63,7 @@ class Comparison:
                 values |= {f"{operation}_{time}": times[time] for time in TIMES}
         if way.admins:
             calls = way.calls_by_protocol() - before
-            values["as_planned"] = (ways.share(calls, PROTOCOLS[peer]) if peer in PROTOCOLS
+            values["as_planned"] = (ways.planned_share(calls, PROTOCOLS[peer]) if peer in PROTOCOLS
                                     else 1 - ways.share(calls, "tcp"))
         return values
 

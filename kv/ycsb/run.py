@@ -53,7 +53,7 @@ def arguments():
 
 
 def show_calls(calls):
-    """Prints how many calls of each function each protocol has carried, as host-a's daemon counted them."""
+    """Prints how many calls of each function each protocol (request / reply) has carried, as host-a's daemon counted."""
     print(f"\n{'function':10} {'calls':>9}  carried by")
     for function in sorted({function for function, _ in calls}):
         carried = {protocol: count for (one, protocol), count in calls.items()

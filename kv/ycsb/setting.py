@@ -167,10 +167,14 @@ class Place:
         return words
 
     def calls(self):
-        """Returns a Counter of the calls that the client's hatrpcd has carried so far, by (function, protocol)."""
+        """Returns a Counter of the calls that the client's hatrpcd has carried so far, by (function, protocols).
+
+        `protocols` is the protocol of request and reply, or "REQUEST / REPLY" if they differ.
+        """
         counts = collections.Counter()
         for labels, value in self.way.metrics("hatrpc_calls_total"):
-            counts[labels["thrift_method"], labels["protocol"]] += int(value)
+            protocols = [labels["request_protocol"], labels["reply_protocol"]]
+            counts[labels["thrift_method"], " / ".join(dict.fromkeys(protocols))] += int(value)
         return counts
 
 

@@ -5,6 +5,7 @@
 
 #include <numeric>
 
+#include "daemon/metrics/function_totals.h"
 #include "engine/fabric/loop/loop_fabric.h"
 
 namespace hat::sim {
@@ -93,7 +94,9 @@ uint64_t SimDaemon::calls_by_rdma_now() const {
   if (!metrics_) return 0;
   uint64_t sum = 0;
   for (FunctionMetrics& function : metrics_->all()) {
-    for (const Counter& counter : function.at(Side::kClient, 0).by_protocol) sum += counter.value();
+    for (const WayCount& one : total(function, Side::kClient).ways) {
+      if (one.way.request != Carrier::kTcp) sum += one.calls;
+    }
   }
   return sum;
 }

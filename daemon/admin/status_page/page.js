@@ -353,9 +353,14 @@ function showReplies(before, after) {
   })));
 }
 
+// Returns what carried calls: one protocol, or those of requests and of replies if they differ.
+function wayText({request_protocol: request, reply_protocol: reply}) {
+  if (reply === request) return request;
+  return reply === "none" ? `${request}, without a reply` : `${request} / ${reply}`;
+}
+
 function carriedText(f) {
-  const words = f ? Object.entries(f.calls_by) : [];
-  return words.map(([protocol, calls]) => `${countText(calls)} by ${protocol}`).join("\n");
+  return (f?.carried ?? []).map((one) => `${countText(one.calls)} by ${wayText(one)}`).join("\n");
 }
 
 function showFunctions(functions, routes) {

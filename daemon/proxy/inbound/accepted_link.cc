@@ -254,7 +254,7 @@ std::shared_ptr<engine::RdmaBudget> AcceptedLink::on_domain_wanted(engine::LaneS
 }
 
 void AcceptedLink::on_lane_message(engine::LaneSet&, uint32_t lane, const FrameHeader& header,
-                                   engine::Bytes payload) {
+                                   engine::Bytes payload, engine::Leg) {
   take(lane, header, payload);
   landings_.handled(payload.data());
 }

@@ -109,7 +109,7 @@ class AcceptedLink final : private engine::SessionEvents,
   void on_lane_refused(engine::LaneSet&, const std::string& reason) override;
   void on_lane_up(engine::LaneSet&, uint32_t) override {}
   void on_lane_message(engine::LaneSet& lanes, uint32_t lane, const engine::FrameHeader& header,
-                       engine::Bytes payload) override;
+                       engine::Bytes payload, engine::Leg leg) override;
   void on_lane_returned(engine::LaneSet&, uint32_t lane, uint64_t frame) override {
     borrowed_ranges_.returned(lane, frame);
   }

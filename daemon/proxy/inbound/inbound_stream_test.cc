@@ -242,8 +242,8 @@ class LanesOfAStream : public testing::Test,
     return wish.back;
   }
   void on_lane_up(engine::LaneSet&, uint32_t) override { lane_is_up_ = true; }
-  void on_lane_message(engine::LaneSet&, uint32_t, const FrameHeader& header,
-                       engine::Bytes) override {
+  void on_lane_message(engine::LaneSet&, uint32_t, const FrameHeader& header, engine::Bytes,
+                       engine::Leg) override {
     on_lane_.push_back(header.kind);
   }
   void on_lane_down(engine::LaneSet&, uint32_t, bool, const std::string& reason) override {

@@ -39,14 +39,20 @@ FailureReport report_in(Bytes payload) {
   return {known ? meta.failure : Failure::kUpstreamClosed, engine::said_by_peer(text)};
 }
 
+Carrier carrier_of_reply(const PeerLanes::Choice& choice, std::optional<engine::Leg> leg) {
+  if (!leg) return Carrier::kTcp;
+  return carrier_by(*leg, choice.response, engine::protocol(choice.response).response);
+}
+
 }  // namespace
 
-void ClientConnection::on_frame(const FrameHeader& header, Bytes payload) {
+void ClientConnection::on_frame(const FrameHeader& header, Bytes payload,
+                                std::optional<engine::Leg> leg) {
   stream_.add_credit(header.credit);
   switch (header.kind) {
     case FrameKind::kReply:
     case FrameKind::kMore:
-      on_reply(header, payload);
+      on_reply(header, payload, leg);
       break;
     case FrameKind::kFail:
       on_fail(header, payload);
@@ -87,7 +93,8 @@ engine::Landing ClientConnection::landing_for(const FrameHeader& header,
   return stream_.landing(*client_, asker, header.payload_bytes);
 }
 
-void ClientConnection::on_reply(const FrameHeader& header, Bytes payload) {
+void ClientConnection::on_reply(const FrameHeader& header, Bytes payload,
+                                std::optional<engine::Leg> leg) {
   // The peer may have sent the reply before it knew that the stream is opaque. The reply is then
   // passed on as opaque bytes.
   if (mode_ == Mode::kOpaque) return on_raw(payload);
@@ -103,8 +110,10 @@ void ClientConnection::on_reply(const FrameHeader& header, Bytes payload) {
   }
   call.reply_started = true;
   call.response_bytes += payload.size();
+  call.reply_pieces.add(payload.size(), [&] { return carrier_of_reply(call.choice, leg); });
   write(payload, From::kStream);
   if (over() || (header.flags & engine::kLastPiece) == 0) return;
+  call.way.reply = call.reply_pieces.carrier();
   worker_.keep_polling(call.polling);
   note_end(call);
   finish(call, static_cast<CallOutcome>(outcome >> engine::kOutcomeShift));

@@ -16,17 +16,6 @@ namespace {
 
 Bytes bytes_of(std::string_view text) { return std::as_bytes(std::span(text)); }
 
-// Counts the call by the protocol of its RDMA lane, or as a call over TCP with the reason.
-void count_way(const Call& call) {
-  if (call.choice.lane != 0) {
-    call.counters->by_protocol[static_cast<size_t>(call.choice.protocol)].add();
-    return;
-  }
-  call.counters->by_tcp.add();
-  if (call.rdma == RdmaWish::kNone) return;
-  call.counters->fallbacks[static_cast<size_t>(call.choice.why)].add();
-}
-
 using Server = OutboundStream::Server;
 constexpr Transition<Server> kTransitions[] = {
     {Server::kAny, Server::kAny},          {Server::kAny, Server::kBound},
@@ -119,7 +108,6 @@ void OutboundStream::send_piece(Call* call, ByteStream& from, Bytes piece, bool 
                      .stream = id_,
                      .call = call == nullptr ? next_ordinal() : call->ordinal};
   send_open();
-  if (begins && call != nullptr) count_way(*call);
   delivery_.send(header.call);
   do {  // several frames if the piece, which can have bytes held back, exceeds kPieceBytesMax
     const Bytes part = piece.first(std::min<size_t>(piece.size(), engine::kPieceBytesMax));
@@ -135,12 +123,24 @@ void OutboundStream::send_piece(Call* call, ByteStream& from, Bytes piece, bool 
     spend(part.size());
     if (header.kind == FrameKind::kCall) {
       send_call(call, header, part);
-    } else if (!send_in_place(from, header, part)) {
-      lane_->send(header, {part});
+    } else {
+      if (call != nullptr) note_piece(*call, header, part.size());
+      if (!send_in_place(from, header, part)) lane_->send(header, {part});
     }
     header.kind = FrameKind::kMore;
   } while (!piece.empty());
   if (call != nullptr) call->sent = true;
+}
+
+// Notes what carries a frame of a request, of `bytes` bytes.
+void OutboundStream::note_piece(Call& call, FrameHeader header, size_t bytes) {
+  header.payload_bytes = static_cast<uint32_t>(bytes);
+  call.request_pieces.add(bytes, [&] {
+    if (rdma_ == nullptr) return Carrier::kTcp;
+    const engine::ProtocolId planned = call.choice.request;
+    return carrier_by(rdma_->leg_for(header), planned, engine::protocol(planned).request);
+  });
+  call.way.request = call.request_pieces.carrier();
 }
 
 void OutboundStream::spend(size_t bytes) {
@@ -158,6 +158,8 @@ void OutboundStream::send_call(Call* call, FrameHeader header, Bytes part) {
                               .service_bytes = static_cast<uint16_t>(service.size()),
                               .id = call == nullptr ? 0 : call->head.get().seqid};
   const size_t meta_bytes = call_meta_bytes(peer_->link().session().peer());
+  if (call != nullptr)
+    note_piece(*call, header, meta_bytes + method.size() + service.size() + part.size());
   lane_->send(header, {std::as_bytes(std::span(&meta, 1)).first(meta_bytes), bytes_of(method),
                        bytes_of(service), part});
 }

@@ -166,6 +166,7 @@ class OutboundStream {
   void attach();
   void send_open();
   void send_call(Call* call, engine::FrameHeader header, Bytes part);
+  void note_piece(Call& call, engine::FrameHeader header, size_t bytes);
   bool send_in_place(ByteStream& from, const engine::FrameHeader& header, Bytes part);
   void drop();
   void spend(size_t bytes);

@@ -55,16 +55,16 @@ PeerLanes::Choice PeerLanes::choose(const LaneKey& key, size_t endpoint) {
   if (std::ranges::find(entry.endpoints, endpoint) == entry.endpoints.end()) {
     entry.endpoints.push_back(endpoint);
   }
-  if (!entry.within) return {0, Fallback::kPeerHasNone, {}};
+  if (!entry.within) return {.why = Fallback::kPeerHasNone};
   if (entry.state == State::kUp) {
-    if (!trusts(entry)) return {0, Fallback::kSettling, {}};
-    return {entry.number, {}, entry.within->request};
+    if (!trusts(entry)) return {.why = Fallback::kSettling};
+    return {entry.number, {}, entry.within->request, entry.within->response};
   }
   if (entry.state == State::kAbsent && reactor_.now() >= entry.retry_at) {
     entry.number = set_.open(wish_of(*entry.within));
     if (entry.number != 0) entry.state = State::kOpening;
   }
-  return {0, entry.why, {}};
+  return {.why = entry.why};
 }
 
 std::vector<LaneStatus> PeerLanes::status() {
@@ -97,8 +97,8 @@ void PeerLanes::on_lane_up(LaneSet&, uint32_t lane) {
 }
 
 void PeerLanes::on_lane_message(LaneSet&, uint32_t, const engine::FrameHeader& header,
-                                engine::Bytes payload) {
-  events_.on_lane_frame(header, payload);
+                                engine::Bytes payload, engine::Leg leg) {
+  events_.on_lane_frame(header, payload, leg);
 }
 
 bool PeerLanes::may_close(LaneSet&, uint32_t lane) {

@@ -43,8 +43,9 @@ struct LaneStatus {
 class PeerLanesEvents {
  public:
   virtual ~PeerLanesEvents() = default;
-  // Handles a frame that has arrived on one of the lanes.
-  virtual void on_lane_frame(const engine::FrameHeader& header, engine::Bytes payload) = 0;
+  // Handles a frame that has arrived on one of the lanes, by the leg `leg`.
+  virtual void on_lane_frame(const engine::FrameHeader& header, engine::Bytes payload,
+                             engine::Leg leg) = 0;
   // Returns the memory for the payload of a frame that the lane is about to READ, or no memory
   // (engine::LaneEvents::landing_for()).
   virtual engine::Landing on_lane_landing(uint32_t lane, const engine::FrameHeader& header,
@@ -73,9 +74,11 @@ class PeerLanes final : private engine::LaneSetEvents {
 
   // The lane that choose() found for a call.
   struct Choice {
-    uint32_t lane = 0;              // 0: TCP
-    Fallback why{};                 // the reason, if `lane` is 0
-    engine::ProtocolId protocol{};  // the protocol of the request, if `lane` is not 0
+    uint32_t lane = 0;  // 0: TCP
+    Fallback why{};     // the reason, if `lane` is 0
+    // The lane's protocols for requests and for replies, if `lane` is not 0.
+    engine::ProtocolId request{};
+    engine::ProtocolId response{};
   };
   // Returns the lane for a call that wants a lane of kind `key`, from a client of this endpoint.
   // Begins to open the lane if the lane does not exist and no pause after a failure is running.
@@ -129,7 +132,7 @@ class PeerLanes final : private engine::LaneSetEvents {
   Result<engine::LaneShape> on_lane_wanted(const engine::LaneWish& wish) override;
   void on_lane_up(engine::LaneSet& lanes, uint32_t lane) override;
   void on_lane_message(engine::LaneSet& lanes, uint32_t lane, const engine::FrameHeader& header,
-                       engine::Bytes payload) override;
+                       engine::Bytes payload, engine::Leg leg) override;
   void on_lane_returned(engine::LaneSet&, uint32_t lane, uint64_t frame) override {
     events_.on_lane_returned(lane, frame);
   }

@@ -5,144 +5,51 @@
 
 #include <gmock/gmock.h>
 
-#include "daemon/proxy/fake_node.h"
-#include "engine/fabric/loop/loop_fabric.h"
+#include "daemon/proxy/fake_pair.h"
 
 namespace hat {
 namespace {
 
 using namespace std::chrono_literals;
-using WirePointer = std::shared_ptr<FakeStream::Wire>;
 
-// A framed binary call of `get`, and its reply.
-const std::string kGetCall(
-    "\x00\x00\x00\x10\x80\x01\x00\x01\x00\x00\x00\x03get\x00\x00\x00\x01\x00", 20);
-const std::string kGetReply(
-    "\x00\x00\x00\x10\x80\x01\x00\x02\x00\x00\x00\x03get\x00\x00\x00\x01\x00", 20);
-
-// The workers of two nodes: clients of host-a call Kv at host-b. The lanes use the loop fabric, and
-// the two workers share one clock.
 class TwoWorkers : public testing::Test {
  protected:
-  struct Node {
-    explicit Node(FakeReactor& reactor) {
-      rdma = std::move(*engine::RdmaHost::create(
-          reactor, *engine::open_loop_fabric(), {.arena = {.bytes = {4 << 20, 4 << 20, 2 << 20}}}));
-    }
-    void start(FakeReactor& reactor, NodeConfig config) {
-      const Manifest manifest{"", {{"Kv", {}, {{.name = "get"}}, ""}}};
-      auto routes =
-          std::make_shared<RoutingTable>(1, manifest, std::vector<std::string>{"Kv"},
-                                         engine::HostFacts{8, 8, true, ""}, metrics, config.serves);
-      worker = std::make_unique<Worker>(
-          reactor, Worker::Setup{.generation = 1,
-                                 .node = std::make_shared<NodeConfig>(std::move(config)),
-                                 .routes = std::move(routes),
-                                 .counters = &counters,
-                                 .detached = &detached,
-                                 .rdma = rdma.get()});
-    }
-    void hear_of_the_fabric() {  // a FakeReactor does not watch descriptors
-      rdma->take_fabric_events();
-    }
-
-    WorkerCounters counters;
-    DetachedConnections detached;
-    MetricsRegistry metrics{1};
-    std::unique_ptr<engine::RdmaHost> rdma;
-    std::unique_ptr<Worker> worker;
-  };
-
-  TwoWorkers() {
-    NodeConfig caller{.node = "host-a"};
-    caller.peers = {{"host-b", *parse_address("tcp:127.0.0.1:9465"), {}}};
-    caller.endpoints = {{*parse_address("tcp:127.0.0.1:9090"), "Kv", {"host-b"}}};
-    NodeConfig server{.node = "host-b"};
-    server.serves = {{"Kv", *parse_address("tcp:127.0.0.1:9091")}};
-    a_.start(reactor_, std::move(caller));
-    b_.start(reactor_, std::move(server));
-    here_ = reactor_.wires.back();
-    b_.worker->accept_link(accept());
-    there_ = reactor_.wires.back();
-    pass(10ms);
+  void call(const FakePair::WirePointer& client) {
+    EXPECT_EQ(pair_.call(client, get_call(), get_reply()), get_reply());
   }
-
-  ListenerEvents::Accept accept() {
-    return [this](StreamEvents& events) {
-      return reactor_.connect(*parse_address("tcp:127.0.0.1:1"), events);
-    };
-  }
-  WirePointer connect_client() {
-    a_.worker->accept_client(0, accept());
-    return reactor_.wires.back();
-  }
-  // Lets time pass, and exchanges what the two workers send on the link and on lanes.
-  void pass(Duration time) {
-    constexpr Duration kStep = 5ms;
-    for (; time > Duration(); time -= kStep) {
-      carry(*here_, there_);
-      carry(*there_, here_);
-      a_.hear_of_the_fabric();
-      b_.hear_of_the_fabric();
-      reactor_.end_iteration();
-      reactor_.advance(kStep);
-    }
-  }
-  static void carry(WirePointer::element_type& from, const WirePointer& to) {
-    to->incoming += std::exchange(from.written, {});
-    FakeNode::read(to);
-  }
-  void call(const WirePointer& client) {
-    client->incoming += kGetCall;
-    FakeNode::read(client);
-    pass(50ms);
-    if (server_ == nullptr) {
-      server_ = reactor_.wires.back();
-      server_->events->on_writable();
-    }
-    server_->incoming += kGetReply;
-    FakeNode::read(server_);
-    pass(50ms);
-    EXPECT_EQ(std::exchange(client->written, {}), kGetReply);
-  }
-  std::vector<LaneStatus> lanes() const { return a_.worker->link_status().at(0).lanes; }
+  std::vector<LaneStatus> lanes() { return pair_.caller().worker->link_status().at(0).lanes; }
   uint64_t fallbacks() {
     uint64_t count = 0;
-    for (FunctionMetrics& function : a_.metrics.all()) {
+    for (FunctionMetrics& function : pair_.caller().metrics.all()) {
       for (const Counter& one : function.at(Side::kClient, 0).fallbacks) count += one.value();
     }
     return count;
   }
 
-  FakeReactor reactor_;
-  Node a_{reactor_};
-  Node b_{reactor_};
-  WirePointer here_;
-  WirePointer there_;
-  WirePointer server_;
+  FakePair pair_;
 };
 
 // The first call finds no lane, opens one, and uses TCP. The lane is then idle for 40 s, and must
 // still be open for the second call.
 TEST_F(TwoWorkers, KeepALaneWhileAClientOfItsServiceIsConnected) {
-  const WirePointer client = connect_client();
+  const FakePair::WirePointer client = pair_.connect_client();
   call(client);
   ASSERT_EQ(lanes().size(), 1u);
   ASSERT_EQ(lanes()[0].state, "up");
-  pass(40s);
+  pair_.pass(40s);
   EXPECT_EQ(lanes().size(), 1u);
   call(client);
   EXPECT_EQ(fallbacks(), 1u) << "the call after the pause missed RDMA";
 }
 
 TEST_F(TwoWorkers, GiveALaneBackAfterTheLastClientHasLeft) {
-  const WirePointer client = connect_client();
+  const FakePair::WirePointer client = pair_.connect_client();
   call(client);
   client->end = true;
   FakeNode::read(client);
-  pass(25s);
+  pair_.pass(25s);
   EXPECT_EQ(lanes().size(), 1u) << "a client that comes soon finds it";
-  pass(10s);
+  pair_.pass(10s);
   EXPECT_EQ(lanes().size(), 0u);
 }
 

@@ -41,8 +41,8 @@ struct FarLanes final : engine::LaneSetEvents {
     return wish.back;
   }
   void on_lane_up(engine::LaneSet&, uint32_t) override {}
-  void on_lane_message(engine::LaneSet&, uint32_t, const engine::FrameHeader&,
-                       engine::Bytes) override {}
+  void on_lane_message(engine::LaneSet&, uint32_t, const engine::FrameHeader&, engine::Bytes,
+                       engine::Leg) override {}
   void on_lane_down(engine::LaneSet&, uint32_t, bool, const std::string&) override {}
 };
 
@@ -101,7 +101,7 @@ class PeerLanesTest : public testing::Test, public PeerLanesEvents {
     until([&] { return lanes_->status().at(0).state != "up"; });
   }
 
-  void on_lane_frame(const engine::FrameHeader&, engine::Bytes) override {}
+  void on_lane_frame(const engine::FrameHeader&, engine::Bytes, engine::Leg) override {}
   engine::Landing on_lane_landing(uint32_t, const engine::FrameHeader&, bool) override {
     return {};
   }

@@ -55,9 +55,10 @@ std::vector<ClientConnection*> PeerLink::connections() const {
   return all;
 }
 
-void PeerLink::on_stream_frame(const engine::FrameHeader& header, engine::Bytes payload) {
+void PeerLink::on_stream_frame(const engine::FrameHeader& header, engine::Bytes payload,
+                               std::optional<engine::Leg> leg) {
   const auto stream = streams_.find(header.stream);
-  if (stream != streams_.end()) stream->second->on_frame(header, payload);
+  if (stream != streams_.end()) stream->second->on_frame(header, payload, leg);
 }
 
 engine::Landing PeerLink::on_lane_landing(uint32_t lane, const engine::FrameHeader& header,

@@ -16,6 +16,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <utility>
@@ -54,7 +55,7 @@ class PeerLink final : public engine::LinkEvents, public PeerLanesEvents {
 
   // Returns the lane for a call that wants a lane of kind `key`, from a client of this endpoint.
   PeerLanes::Choice choose(const LaneKey& key, size_t endpoint) {
-    return lanes_ ? lanes_->choose(key, endpoint) : PeerLanes::Choice{0, without_lanes_, {}};
+    return lanes_ ? lanes_->choose(key, endpoint) : PeerLanes::Choice{.why = without_lanes_};
   }
 
   // Begins a stream for `connection`, and returns the stream's number. Call it only while the link
@@ -76,7 +77,9 @@ class PeerLink final : public engine::LinkEvents, public PeerLanesEvents {
   bool all_sent() const;
 
   // Passes a frame from the link or from one of its lanes on to the stream's client connection.
-  void on_stream_frame(const engine::FrameHeader& header, engine::Bytes payload);
+  // `leg` is the leg that carried the frame, or nullopt if the frame came over TCP.
+  void on_stream_frame(const engine::FrameHeader& header, engine::Bytes payload,
+                       std::optional<engine::Leg> leg);
 
  private:
   enum class State : uint8_t {
@@ -93,7 +96,7 @@ class PeerLink final : public engine::LinkEvents, public PeerLanesEvents {
   void on_link_up(engine::Link&) override;
   void on_link_frame(engine::Link&, const engine::FrameHeader& header,
                      engine::Bytes payload) override {
-    on_stream_frame(header, payload);
+    on_stream_frame(header, payload, std::nullopt);
   }
   void on_link_going_away(engine::Link&) override;
   void on_link_down(engine::Link&, bool was_up, const std::string& reason) override;
@@ -106,8 +109,9 @@ class PeerLink final : public engine::LinkEvents, public PeerLanesEvents {
   }
   engine::Landing on_lane_landing(uint32_t lane, const engine::FrameHeader& header,
                                   bool is_next) override;
-  void on_lane_frame(const engine::FrameHeader& header, engine::Bytes payload) override {
-    on_stream_frame(header, payload);
+  void on_lane_frame(const engine::FrameHeader& header, engine::Bytes payload,
+                     engine::Leg leg) override {
+    on_stream_frame(header, payload, leg);
     landings_.handled(payload.data());
   }
   void on_lane_gone(uint32_t lane) override {

@@ -60,6 +60,7 @@ class DeviceFabric final : public VerbsFabric {
     return device_.by_gid() ? "verbs ethernet" : "verbs infiniband";
   }
   std::string describe() const override { return device_.describe(); }
+  std::string device() const override { return device_.name; }
 
   FabricLimits limits() const override {
     ibv_device_attr attributes{};

@@ -30,6 +30,7 @@ class VerbsFabric : public Fabric {
   // Returns "rxe0, port 1, GID index 1: the first device with an active port; the best GID of which
   // an address handle can be made: RoCE v2, ::ffff:10.77.0.1".
   virtual std::string describe() const = 0;
+  virtual std::string device() const = 0;  // the device's name, such as "rxe0"
 };
 
 Result<std::unique_ptr<VerbsFabric>> open_verbs_fabric(const VerbsOptions& options = {});

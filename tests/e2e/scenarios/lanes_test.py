@@ -2,11 +2,14 @@
 """tests/e2e/scenarios/lanes_test.py: calls over RDMA lanes: hints choose the lanes, and broken lanes are replaced."""
 
 import collections
+import re
 import signal
 import threading
 import time
 
-from setting import Client, Scenario, TApplicationException, main, probe_nodes, start_server
+import yaml
+
+from setting import Client, Scenario, TApplicationException, main, manifest, probe_nodes, start_server
 from thrift.transport.TTransport import TTransportException
 from nodes import ask, wait_until
 
@@ -21,6 +24,37 @@ def counted(node, what):
 def by_rdma(node, method):
     calls = counted(node, "calls_by")[method]
     return sum(calls.values()) - calls["tcp"]
+
+
+def ways(node, method):
+    """Returns {(request_protocol, reply_protocol, fabric): calls} of a function, from the node's metrics."""
+    status, page = ask(node.admin, "GET", "/metrics")
+    assert status == 200, page
+    found = {}
+    for labels, calls in re.findall(r"^hatrpc_calls_total\{(.*)\} (\d+)$", page, re.MULTILINE):
+        labels = dict(re.findall(r'(\w+)="([^"]*)"', labels))
+        if labels["thrift_method"] == method and int(calls) > 0:
+            found[labels["request_protocol"], labels["reply_protocol"], labels["fabric"]] = int(calls)
+    return found
+
+
+def carried(node, method):
+    """Returns the same as ways(), from the rows that `hatctl routes` and the status page show."""
+    row = next(row for row in node.get("/functions")
+               if (row["service"], row["method"], row["side"]) == ("Probe", method, "client"))
+    return {(one["request_protocol"], one["reply_protocol"], one["fabric"]): one["calls"] for one in row["carried"]}
+
+
+def manifest_of_multiget():
+    """Returns Probe's manifest, in which produce() has hints as HatKV's multiget(): small requests, large replies.
+
+    The planner chooses rfp for such replies if there are more callers than cores.
+    """
+    whole = yaml.safe_load(manifest())
+    whole["services"]["Probe"]["functions"]["produce"] = {
+        "hint": {"perf_goal": "throughput", "concurrency": "over"},
+        "c_hint": {"payload_size": 512}, "s_hint": {"payload_size": 10 << 10}}
+    return yaml.safe_dump(whole)
 
 
 def lanes_up(node):
@@ -108,6 +142,32 @@ class Lanes(Scenario):
             self.assertGreaterEqual(by["note"]["hybrid_eager_rndv"], 90)
             self.assertEqual(set(counted(nodes.a, "fallbacks")["add"]), {"opening"})
             self.assertGreaterEqual(lanes_up(nodes.a), 3)
+
+    def test_a_reply_that_was_read_is_counted_as_such(self):
+        with probe_nodes(manifest_text=manifest_of_multiget()) as nodes, Client(nodes) as calls:
+            def is_read():
+                self.assertEqual(len(calls.produce(8000)), 8000)
+                return ways(nodes.a, "produce").get(("direct_write_imm", "rfp", "loop"), 0) >= 10
+            wait_until("ten replies were READ", is_read)
+            # On a busy machine, the server can be so slow that the daemon stops to READ; the reply is then pushed.
+            self.assertLessEqual(set(ways(nodes.a, "produce")),
+                                 {("tcp", "tcp", "tcp"), *(("direct_write_imm", reply, "loop")
+                                                           for reply in ("rfp", "read_rndv", "write_rndv"))})
+            self.assertEqual(ways(nodes.a, "produce"), carried(nodes.a, "produce"))
+            for _ in range(3):  # a reply of 100,000 bytes fits no slot
+                self.assertEqual(len(calls.produce(100_000)), 100_000)
+            self.assertGreaterEqual(ways(nodes.a, "produce")["direct_write_imm", "write_rndv", "loop"], 3)
+
+    def test_calls_that_fall_back_to_tcp_are_counted_as_such(self):
+        with probe_nodes(fabric_b="tcp") as nodes, Client(nodes) as calls:
+            for i in range(20):
+                self.assertEqual(calls.add(i, 1), i + 1)
+                calls.note("oneway")
+            self.assertEqual(calls.count("oneway"), 20)
+            self.assertEqual(ways(nodes.a, "add"), {("tcp", "tcp", "tcp"): 20})
+            self.assertEqual(ways(nodes.a, "note"), {("tcp", "none", "tcp"): 20})
+            self.assertEqual(counted(nodes.a, "fallbacks")["add"], {"peer_has_none": 20})
+            self.assertEqual(ways(nodes.b, "add"), {}, "only the client's side counts")
 
     def test_tcp_functions_never_touch_rdma(self):
         with probe_nodes() as nodes, Client(nodes) as calls:

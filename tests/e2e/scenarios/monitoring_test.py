@@ -181,7 +181,7 @@ class Watched(Scenario):
         """Waits until Prometheus has seen calls over lanes for a while, and checks that no alert fires."""
         self.assertEqual(self.nodes.b.get("/status")["pending"], [])
         wait_until("Prometheus has seen calls over RDMA", lambda: self.seen(
-            'sum(rate(hatrpc_calls_total{protocol!="tcp"}[1m])) > 0 and sum(hatrpc_lanes{state="up"}) > 0'), WAIT)
+            'sum(rate(hatrpc_calls_total{fabric!="tcp"}[1m])) > 0 and sum(hatrpc_lanes{state="up"}) > 0'), WAIT)
         # Alerts are computed from rates of the last minutes, so wait until this load is in the rates.
         wait_until("Prometheus has applied the rules for a minute",
                    lambda: self.seen("count_over_time(instance_function:hatrpc_requests:rate5m[1m]) > 8"), WAIT)

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+// daemon/proxy/fake_pair.h: two Workers on one FakeReactor, for tests. Clients of host-a call the
+// service Kv at host-b. The two nodes have a link, and RDMA lanes over the loop fabric.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "daemon/proxy/fake_node.h"
+#include "engine/fabric/loop/loop_fabric.h"
+
+namespace hat {
+
+// Returns a framed binary message with the name `get`, the sequence id 1, the type `type` and one
+// string field of `bytes` bytes.
+inline std::string get_message(char type, int16_t field, size_t bytes) {
+  const auto big_endian = [](uint64_t value, size_t width) {
+    std::string text;
+    for (size_t i = width; i-- > 0;) text += static_cast<char>(value >> (8 * i));
+    return text;
+  };
+  std::string message =
+      std::string("\x80\x01\x00", 3) + type + big_endian(3, 4) + "get" + big_endian(1, 4);
+  message += "\x0b" + big_endian(static_cast<uint16_t>(field), 2) + big_endian(bytes, 4) +
+             std::string(bytes, 'x') + '\0';
+  return big_endian(message.size(), 4) + message;
+}
+inline std::string get_call(size_t bytes = 8) { return get_message('\1', 1, bytes); }
+inline std::string get_reply(size_t bytes = 8) { return get_message('\2', 0, bytes); }
+
+class FakePair {
+ public:
+  using WirePointer = std::shared_ptr<FakeStream::Wire>;
+
+  struct Node {
+    explicit Node(FakeReactor& reactor) {
+      rdma = std::move(*engine::RdmaHost::create(
+          reactor, *engine::open_loop_fabric(), {.arena = {.bytes = {4 << 20, 4 << 20, 2 << 20}}}));
+    }
+    void start(FakeReactor& reactor, NodeConfig config, const FunctionSpec& function) {
+      const Manifest manifest{"", {{"Kv", {}, {function}, ""}}};
+      auto routes =
+          std::make_shared<RoutingTable>(1, manifest, std::vector<std::string>{"Kv"},
+                                         engine::HostFacts{8, 8, true, ""}, metrics, config.serves);
+      worker = std::make_unique<Worker>(
+          reactor, Worker::Setup{.generation = 1,
+                                 .node = std::make_shared<NodeConfig>(std::move(config)),
+                                 .routes = std::move(routes),
+                                 .counters = &counters,
+                                 .detached = &detached,
+                                 .rdma = rdma.get()});
+    }
+    void hear_of_the_fabric() {  // a FakeReactor does not watch descriptors
+      rdma->take_fabric_events();
+    }
+
+    WorkerCounters counters;
+    DetachedConnections detached;
+    MetricsRegistry metrics{1};
+    std::unique_ptr<engine::RdmaHost> rdma;
+    std::unique_ptr<Worker> worker;
+  };
+
+  // Starts the two nodes. Their manifest lists the function `get`, by default without hints.
+  explicit FakePair(const FunctionSpec& function = {.name = "get"}) {
+    NodeConfig caller{.node = "host-a"};
+    caller.peers = {{"host-b", *parse_address("tcp:127.0.0.1:9465"), {}}};
+    caller.endpoints = {{*parse_address("tcp:127.0.0.1:9090"), "Kv", {"host-b"}}};
+    NodeConfig server{.node = "host-b"};
+    server.serves = {{"Kv", *parse_address("tcp:127.0.0.1:9091")}};
+    a_.start(reactor_, std::move(caller), function);
+    b_.start(reactor_, std::move(server), function);
+    here_ = reactor_.wires.back();
+    b_.worker->accept_link(accept());
+    there_ = reactor_.wires.back();
+    pass(std::chrono::milliseconds(10));
+  }
+
+  Node& caller() { return a_; }
+  WirePointer connect_client() {
+    a_.worker->accept_client(0, accept());
+    return reactor_.wires.back();
+  }
+  // Lets time pass, and exchanges what the two workers send on the link and on lanes.
+  void pass(Duration time) {
+    constexpr Duration kStep = std::chrono::milliseconds(5);
+    for (; time > Duration(); time -= kStep) {
+      carry(*here_, there_);
+      carry(*there_, here_);
+      a_.hear_of_the_fabric();
+      b_.hear_of_the_fabric();
+      reactor_.end_iteration();
+      reactor_.advance(kStep);
+    }
+  }
+  // Makes a call, to which the server replies after `think`. Returns what the client gets. The pair
+  // can have only one client that calls.
+  std::string call(const WirePointer& client, const std::string& request, const std::string& reply,
+                   Duration think = std::chrono::milliseconds(50)) {
+    client->incoming += request;
+    FakeNode::read(client);
+    pass(think);
+    if (server_ == nullptr) {
+      server_ = reactor_.wires.back();
+      server_->events->on_writable();
+    }
+    server_->incoming += reply;
+    FakeNode::read(server_);
+    pass(std::chrono::milliseconds(50));
+    return std::exchange(client->written, {});
+  }
+
+ private:
+  ListenerEvents::Accept accept() {
+    return [this](StreamEvents& events) {
+      return reactor_.connect(*parse_address("tcp:127.0.0.1:1"), events);
+    };
+  }
+  static void carry(WirePointer::element_type& from, const WirePointer& to) {
+    to->incoming += std::exchange(from.written, {});
+    FakeNode::read(to);
+  }
+
+  FakeReactor reactor_;
+  Node a_{reactor_};
+  Node b_{reactor_};
+  WirePointer here_;
+  WirePointer there_;
+  WirePointer server_;
+};
+
+}  // namespace hat

@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: Apache-2.0
+// daemon/proxy/outbound/call_ways_test.cc: tests by which protocols a worker counts calls: calls on
+// real RDMA lanes over the loop fabric, and calls over TCP that end in all ways.
+#include <gmock/gmock.h>
+
+#include <cerrno>
+
+#include "daemon/metrics/function_totals.h"
+#include "daemon/proxy/fake_pair.h"
+
+namespace hat {
+namespace {
+
+using engine::FrameHeader;
+using engine::FrameKind;
+using namespace std::chrono_literals;
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+// Returns the calls of all functions on the client's side as "3 direct_write_imm / rfp".
+std::vector<std::string> counted(MetricsRegistry& metrics) {
+  std::vector<std::string> all;
+  for (FunctionMetrics& function : metrics.all()) {
+    for (const auto& [way, calls] : total(function, Side::kClient).ways) {
+      all.push_back(std::to_string(calls) + " " + std::string(name(way.request)) + " / " +
+                    std::string(name(way.reply)));
+    }
+  }
+  return all;
+}
+
+// --- Calls on RDMA lanes ---
+
+struct Carried {
+  const char* what;
+  const char* requests;  // the protocol that the hints of the client's side name
+  const char* replies;   // the protocol that the hints of the server's side name
+  size_t request_bytes;
+  size_t reply_bytes;
+  Duration think;  // how long the server takes
+  const char* expected;
+};
+
+// The slots have 4 KiB. A fetch leg READs until 256 READs have found nothing, and then asks the
+// sender to push the reply.
+constexpr Carried kCarried[] = {
+    {"without split", "direct_write_imm", "direct_write_imm", 64, 64, 50ms,
+     "1 direct_write_imm / direct_write_imm"},
+    {"legs that others share", "herd", "hybrid_eager_rndv", 64, 64, 50ms,
+     "1 herd / hybrid_eager_rndv"},
+    {"a fetched reply", "direct_write_imm", "rfp", 64, 2000, 50ms, "1 direct_write_imm / rfp"},
+    {"one READ of metadata", "direct_write_imm", "farm", 64, 2000, 50ms,
+     "1 direct_write_imm / farm"},
+    {"two READs of metadata", "direct_write_imm", "pilaf", 64, 2000, 50ms,
+     "1 direct_write_imm / pilaf"},
+    {"bitmaps", "hipower", "hipower", 64, 64, 50ms, "1 hipower / hipower"},
+    {"a late reply, which is pushed", "rfp", "rfp", 64, 64, 5s, "1 rfp / eager"},
+    {"a reply beyond a slot", "rfp", "rfp", 64, 10'000, 50ms, "1 rfp / write_rndv"},
+    {"a request beyond a slot", "eager", "eager", 10'000, 64, 50ms, "1 write_rndv / eager"},
+    {"both beyond a slot", "ar_grpc", "ar_grpc", 10'000, 10'000, 50ms, "1 read_rndv / read_rndv"},
+    {"many pieces", "direct_write_imm", "read_rndv", 150'000, 150'000, 50ms,
+     "1 write_rndv / read_rndv"},
+};
+
+TEST(CallWays, OnRdmaLanesAreWhatHasCarriedTheMessages) {
+  for (const Carried& row : kCarried) {
+    SCOPED_TRACE(row.what);
+    FunctionSpec get{.name = "get"};
+    get.hints.client.protocol = row.requests;
+    get.hints.server.protocol = row.replies;
+    FakePair pair(get);
+    const FakePair::WirePointer client = pair.connect_client();
+    const std::string reply = get_reply(row.reply_bytes);
+    ASSERT_EQ(pair.call(client, get_call(), get_reply()), get_reply());  // opens the lane
+    ASSERT_EQ(pair.call(client, get_call(row.request_bytes), reply, row.think), reply);
+    EXPECT_THAT(counted(pair.caller().metrics),
+                testing::UnorderedElementsAre(row.expected, "1 tcp / tcp"));
+  }
+}
+
+TEST(CallWays, OfAOnewayCallHaveNoReply) {
+  FunctionSpec get{.name = "get", .oneway = true};
+  get.hints.both.protocol = "write_rndv";
+  FakePair pair(get);
+  const FakePair::WirePointer client = pair.connect_client();
+  for (int i = 0; i < 2; ++i) EXPECT_EQ(pair.call(client, get_call(), ""), "");
+  EXPECT_THAT(counted(pair.caller().metrics), ElementsAre("1 write_rndv / none", "1 tcp / none"));
+}
+
+// --- How calls end ---
+
+class CallsOverTcp {
+ public:
+  CallsOverTcp() { node.receive(peer, hello_bytes("host-b", "")); }
+  void from_peer(FrameHeader header, const std::string& payload = "") {
+    header.stream = 1;
+    header.call = 1;
+    node.receive(peer, frame_bytes(header, payload));
+  }
+  void fails() {
+    const engine::FailMeta meta{engine::Failure::kUpstreamClosed, 1};
+    from_peer({.kind = FrameKind::kFail, .replies = 1},
+              std::string(reinterpret_cast<const char*>(&meta), sizeof meta));
+  }
+
+  FakeNode node;
+  FakeNode::Wire peer = node.peer_wire();
+  FakeNode::Wire client = node.connect_client();
+};
+
+// Returns a message `get` whose name is replaced by `put`, which no manifest lists.
+std::string put_message(char type) {
+  std::string message = get_message(type, 1, 8);
+  return message.replace(message.find("get"), 3, "put");
+}
+
+struct Ending {
+  const char* what;
+  std::string request;
+  void (*end)(CallsOverTcp& calls);
+  const char* expected;  // null: the call does not count
+};
+
+const Ending kEndings[] = {
+    {"with a reply", get_call(),
+     [](CallsOverTcp& calls) {
+       calls.from_peer({.kind = FrameKind::kReply, .flags = engine::kLastPiece}, "reply");
+     },
+     "1 tcp / tcp"},
+    {"with a reply in pieces", get_call(),
+     [](CallsOverTcp& calls) {
+       calls.from_peer({.kind = FrameKind::kReply}, "the first");
+       EXPECT_THAT(counted(calls.node.metrics), IsEmpty()) << "the call has not ended";
+       calls.from_peer({.kind = FrameKind::kMore, .flags = engine::kLastPiece}, "last");
+     },
+     "1 tcp / tcp"},
+    {"with a failure", get_call(), [](CallsOverTcp& calls) { calls.fails(); }, "1 tcp / none"},
+    {"with a failure within the reply", get_call(),
+     [](CallsOverTcp& calls) {
+       calls.from_peer({.kind = FrameKind::kReply}, "a part");
+       calls.fails();
+     },
+     "1 tcp / none"},
+    {"without a reply of the server", get_call(),
+     [](CallsOverTcp& calls) {
+       calls.from_peer({.kind = FrameKind::kReply, .flags = engine::kLastPiece | engine::kNoReply});
+     },
+     "1 tcp / none"},
+    {"as a oneway call of a function that nobody lists", put_message('\1'),
+     [](CallsOverTcp& calls) {
+       calls.from_peer({.kind = FrameKind::kReply, .flags = engine::kLastPiece | engine::kNoReply});
+     },
+     "1 tcp / none"},
+    {"as a oneway call", put_message('\4'), [](CallsOverTcp&) {}, "1 tcp / none"},
+    {"with the link", get_call(),
+     [](CallsOverTcp& calls) {
+       calls.peer->end = true;
+       FakeNode::read(calls.peer);
+     },
+     "1 tcp / none"},
+    {"with the client's connection", get_call(),
+     [](CallsOverTcp& calls) {
+       calls.client->error = ECONNRESET;
+       FakeNode::read(calls.client);
+     },
+     "1 tcp / none"},
+    {"when its connection becomes opaque", get_call(),
+     [](CallsOverTcp& calls) { calls.node.receive(calls.client, "\x16\x03\x01 TLS"); },
+     "1 tcp / none"},
+    {"with its deadline", get_call(), [](CallsOverTcp& calls) { calls.node.reactor.advance(2s); },
+     "1 tcp / none"},
+    {"in the middle of the request", get_call(100).substr(0, 60),
+     [](CallsOverTcp& calls) {
+       calls.client->end = true;
+       FakeNode::read(calls.client);
+     },
+     "1 tcp / none"},
+    {"before a part of it was sent", std::string("\x7f\xff\xff\xff", 4) + get_call().substr(4),
+     [](CallsOverTcp&) {}, nullptr},
+};
+
+TEST(CallWays, CountACallOnceWhenItEnds) {
+  for (const Ending& row : kEndings) {
+    SCOPED_TRACE(row.what);
+    CallsOverTcp calls;
+    calls.node.receive(calls.client, row.request);
+    row.end(calls);
+    calls.node.reactor.end_iteration();
+    if (row.expected == nullptr) {
+      EXPECT_THAT(counted(calls.node.metrics), IsEmpty());
+    } else {
+      EXPECT_THAT(counted(calls.node.metrics), ElementsAre(row.expected));
+    }
+  }
+}
+
+}  // namespace
+}  // namespace hat
