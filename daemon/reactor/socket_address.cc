@@ -2,6 +2,7 @@
 #include "daemon/reactor/socket_address.h"
 
 #include <netdb.h>
+#include <netinet/tcp.h>
 #include <sys/un.h>
 
 #include <array>

@@ -23,6 +23,7 @@
 #include <vector>
 
 #include "config/node.h"
+#include "daemon/proxy/landings.h"
 #include "daemon/proxy/outbound/peer_lanes.h"
 #include "daemon/proxy/zero_copy.h"
 #include "engine/link/calibration_session.h"
