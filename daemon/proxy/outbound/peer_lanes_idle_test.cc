@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// daemon/proxy/outbound/peer_lanes_idle_test.cc: tests which RDMA lanes stay open while no call is
-// in flight.
+// daemon/proxy/outbound/peer_lanes_idle_test.cc: tests which RDMA lanes two workers open for a
+// call, and which of them stay open while no call is in flight.
 #include "daemon/proxy/outbound/peer_lanes.h"
 
 #include <gmock/gmock.h>
@@ -29,11 +29,12 @@ class TwoWorkers : public testing::Test {
       rdma = std::move(*engine::RdmaHost::create_per_link(
           reactor, engine::open_loop_fabric, {.arena = {.bytes = {4 << 20, 4 << 20, 2 << 20}}}));
     }
-    void start(FakeReactor& reactor, NodeConfig config) {
-      const Manifest manifest{"", {{"Kv", {}, {{.name = "get"}}, ""}}};
-      auto routes =
-          std::make_shared<RoutingTable>(1, manifest, std::vector<std::string>{"Kv"},
-                                         engine::HostFacts{8, 8, true, ""}, metrics, config.serves);
+    void start(FakeReactor& reactor, NodeConfig config, const Hints& hints,
+               const engine::HostFacts& host) {
+      const HintGroups groups{.both = hints, .client = {}, .server = {}};
+      const Manifest manifest{"", {{"Kv", groups, {{.name = "get"}}, ""}}};
+      auto routes = std::make_shared<RoutingTable>(1, manifest, std::vector<std::string>{"Kv"},
+                                                   host, metrics, config.serves);
       worker = std::make_unique<Worker>(
           reactor, Worker::Setup{.generation = 1,
                                  .node = std::make_shared<NodeConfig>(std::move(config)),
@@ -53,18 +54,36 @@ class TwoWorkers : public testing::Test {
     std::unique_ptr<Worker> worker;
   };
 
-  TwoWorkers() {
+  // `hints` are the hints of Kv, and `server_host` are the cores of the host of host-b.
+  explicit TwoWorkers(const Hints& hints = {}, engine::CoreCounts server_host = {8, 8},
+                      bool server_sends_cores = true) {
     NodeConfig caller{.node = "host-a"};
     caller.peers = {{"host-b", *parse_address("tcp:127.0.0.1:9465"), {}}};
     caller.endpoints = {{*parse_address("tcp:127.0.0.1:9090"), "Kv", {"host-b"}}};
     NodeConfig server{.node = "host-b"};
     server.serves = {{"Kv", *parse_address("tcp:127.0.0.1:9091")}};
-    a_.start(reactor_, std::move(caller));
-    b_.start(reactor_, std::move(server));
+    const engine::HostFacts host{8, 8, true, ""};
+    a_.start(reactor_, std::move(caller), hints, host);
+    b_.start(reactor_, std::move(server), hints, host.with(server_host));
     here_ = reactor_.wires.back();
     b_.worker->accept_link(accept());
     there_ = reactor_.wires.back();
+    if (!server_sends_cores) {
+      reactor_.end_iteration();
+      carry(*here_, there_);
+      reactor_.end_iteration();
+      remove_cores(there_->written);
+    }
     pass(10ms);
+  }
+
+  // Makes a hello as a daemon of link version 6 sends it.
+  static void remove_cores(std::string& hello) {
+    engine::FrameHeader header;
+    std::memcpy(&header, hello.data(), sizeof header);
+    header.payload_bytes -= uint32_t{sizeof(engine::CoreCounts)};
+    hello.resize(sizeof header + header.payload_bytes);
+    std::memcpy(hello.data(), &header, sizeof header);
   }
 
   ListenerEvents::Accept accept() {
@@ -144,6 +163,31 @@ TEST_F(TwoWorkers, GiveALaneBackAfterTheLastClientHasLeft) {
   EXPECT_EQ(lanes().size(), 1u) << "a client that comes soon finds it";
   pass(10s);
   EXPECT_EQ(lanes().size(), 0u);
+}
+
+const Hints kFourCallers{
+    .perf_goal = PerfGoal::kThroughput, .concurrency = 4u, .payload_bytes = 128 * 1024};
+
+struct ServerWithTwoCores : TwoWorkers {
+  ServerWithTwoCores() : TwoWorkers(kFourCallers, {2, 2}) {}
+};
+struct OlderServer : TwoWorkers {
+  OlderServer() : TwoWorkers(kFourCallers, {2, 2}, false) {}
+};
+
+// Four callers are fewer than the 8 cores of host-a, but more than the 2 cores of host-b.
+TEST_F(ServerWithTwoCores, RepliesByTheColumnOfItsOwnHost) {
+  call(connect_client());
+  ASSERT_EQ(lanes().size(), 1u);
+  EXPECT_EQ(lanes().at(0).protocol, "direct_write_imm / rfp");
+  EXPECT_EQ(a_.worker->link_status().at(0).cores, (engine::CoreCounts{2, 2}));
+}
+
+TEST_F(OlderServer, RepliesByTheColumnOfTheClientsHost) {
+  call(connect_client());
+  ASSERT_EQ(lanes().size(), 1u);
+  EXPECT_EQ(lanes().at(0).protocol, "direct_write_imm");
+  EXPECT_EQ(a_.worker->link_status().at(0).cores, std::nullopt);
 }
 
 }  // namespace
