@@ -15,7 +15,8 @@
 //   /routes     {generation, fabric, host: CORES, services: [{service, functions: [{method, oneway,
 //                origin, client: PLAN, server: PLAN, replies: [{peer, cores, nic_cores, plan,
 //                reason}], allow: [text] or null (all peers), allow_mode: "enforce"|"dry_run",
-//                calls_by, carried, fallbacks: as in /functions}]}]}; the last function is "_other".
+//                calls_by, carried, fallbacks: as in /functions}]}]}; the last function is
+//                "_other".
 //                PLAN, the plan of this host: {plan, reason, slot_bytes, small_bytes_max,
 //                timeout_ms or null, idempotent, change_nothing: [{hint, why}]}.
 //                `replies` has the plan by which each peer that serves the function replies; it
