@@ -3,8 +3,6 @@
 
 #include <gtest/gtest.h>
 
-#include "engine/link/hello.h"
-
 namespace hat::engine {
 namespace {
 
@@ -46,30 +44,6 @@ TEST(Frame, RefusesWhatNoSenderOfOursWouldSend) {
        }) {
     EXPECT_EQ(invalid(header) == nullptr, valid) << name;
   }
-}
-
-TEST(Hello, ReadsWhatItWrites) {
-  const Hello hello{1, 1, 0x1122334455667788, 0x3ff, "host-a", "host-b"};
-  const auto bytes = encode(hello);
-  const auto back = decode_hello(bytes);
-  ASSERT_TRUE(back) << back.error().message;
-  EXPECT_EQ(*back, hello);
-}
-
-TEST(Hello, RefusesEveryTruncationAndOtherVersions) {
-  const auto bytes = encode({1, 1, 7, 0, "host-a", "host-b"});
-  for (size_t size = 0; size < bytes.size(); ++size) {
-    EXPECT_FALSE(decode_hello(Bytes(bytes).first(size))) << size;
-  }
-  const auto newer = static_cast<uint16_t>(kLinkVersion + 1);
-  EXPECT_FALSE(decode_hello(encode({newer, newer, 7, 0, "host-a", "host-b"})));
-  EXPECT_FALSE(decode_hello(encode({0, 0, 7, 0, "host-a", "host-b"})));
-  EXPECT_TRUE(decode_hello(encode({1, 1, 7, 0, "host-a", "host-b"}))) << "older, and spoken with";
-  EXPECT_FALSE(decode_hello(encode({1, 1, 7, 0, "", "host-b"})));
-  EXPECT_TRUE(decode_hello(encode({0, 9, 7, 0, "host-a", "host-b"})));
-  auto wrong = bytes;
-  wrong[0] ^= std::byte{1};
-  EXPECT_FALSE(decode_hello(wrong));
 }
 
 }  // namespace

@@ -78,6 +78,38 @@ TEST(Routes, ReportBothSidesOnceWhereTheyAreAlike) {
       "           that\n");
 }
 
+TEST(Routes, NameTheHostTheHintsThatChangeNothingAndTheRepliesOfOtherHosts) {
+  json routes = some_routes();
+  routes["host"] = {{"cores", 28}, {"nic_cores", 14}};
+  json& function = routes["services"][0]["functions"][0];
+  function["server"]["change_nothing"] = {{{"hint", "concurrency: 8"}, {"why", "so it is"}}};
+  function["replies"] = {{{"peer", "host-b"},
+                          {"cores", 2},
+                          {"nic_cores", 2},
+                          {"plan", "rfp, event"},
+                          {"reason", "few"}},
+                         {{"peer", "host-c"},
+                          {"cores", 9},
+                          {"nic_cores", 9},
+                          {"plan", "eager, event"},
+                          {"reason", "!"}}};
+  EXPECT_THAT(routes_text(routes, kPipe),
+              StartsWith("fabric     verbs: mlx5_0\n"
+                         "host       28 cores, 14 of them near the NIC\n"
+                         "\n"
+                         "Kv.get\n"
+                         "  client   eager, busy\n"
+                         "           because of this\n"
+                         "  server   eager, event, timeout 250 ms, idempotent\n"
+                         "           of the server\n"
+                         "           The hint concurrency: 8 changes nothing here: so it is.\n"
+                         "  replies  rfp, event from host-b\n"
+                         "           few\n"
+                         "  carried"));
+  routes["host"] = {{"cores", 1}, {"nic_cores", 1}};
+  EXPECT_THAT(routes_text(routes, kPipe), HasSubstr("\nhost       1 core\n"));
+}
+
 TEST(Routes, SayWhetherTheHintNumaIsHonoured) {
   json routes = some_routes();
   json& function = routes["services"][0]["functions"][0];

@@ -10,23 +10,48 @@ using nlohmann::json;
 
 constexpr size_t kIndent = 11;
 
+// Returns `line`, wrapped and indented like a plan's reason.
+std::string indented(const std::string& line, const Terminal& terminal) {
+  return std::string(kIndent, ' ') + wrapped(line, kIndent, terminal.columns) + "\n";
+}
+
+std::string label_text(const std::string& label) {
+  return "  " + label + std::string(kIndent - 2 - label.size(), ' ');
+}
+
 std::string plan_text(const std::string& side, const json& plan, const Terminal& terminal) {
-  const std::string label = "  " + side + std::string(kIndent - 2 - side.size(), ' ');
-  std::string text = label + plan.at("plan").get<std::string>();
+  std::string text = label_text(side) + plan.at("plan").get<std::string>();
   if (const json& timeout_ms = plan.at("timeout_ms"); !timeout_ms.is_null()) {
     text += ", timeout " + timeout_ms.dump() + " ms";
   }
   if (plan.at("idempotent")) text += ", idempotent";
-  text += "\n" + std::string(kIndent, ' ') +
-          wrapped(plan.at("reason").get<std::string>(), kIndent, terminal.columns) + "\n";
-  const json numa = plan.value("numa", json(nullptr));  // absent: a hatrpcd of an older version
+  text += "\n" + indented(plan.at("reason"), terminal);
+  // A hatrpcd of an older version does not send the next two keys.
+  for (const json& idle : plan.value("change_nothing", json::array())) {
+    text += indented("The hint " + idle.at("hint").get<std::string>() +
+                         " changes nothing here: " + idle.at("why").get<std::string>() + ".",
+                     terminal);
+  }
+  const json numa = plan.value("numa", json(nullptr));
   if (numa.is_null()) return text;
   const std::string hint = "numa: " + numa.at("hint").get<std::string>();
   const std::string shown =
       numa.at("node").is_null()
           ? hint + " is not honoured: " + numa.at("not_honoured").get<std::string>()
           : hint + ", carried by workers on node " + numa.at("node").dump();
-  return text + std::string(kIndent, ' ') + wrapped(shown, kIndent, terminal.columns) + "\n";
+  return text + indented(shown, terminal);
+}
+
+// Returns the plan of each peer that replies by another plan than a server on this host would.
+std::string replies_text(const json& function, const Terminal& terminal) {
+  const json& here = function.at("server");
+  std::string text;
+  for (const json& peer : function.value("replies", json::array())) {
+    if (peer.at("plan") == here.at("plan")) continue;
+    text += label_text("replies") + peer.at("plan").get<std::string>() + " from " +
+            peer.at("peer").get<std::string>() + "\n" + indented(peer.at("reason"), terminal);
+  }
+  return text;
 }
 
 // Returns as text what has carried a part of the function's calls: one protocol, or the protocols
@@ -67,6 +92,7 @@ std::string route_text(const std::string& service, const json& function, const T
   } else {
     text += plan_text("client", client, terminal) + plan_text("server", server, terminal);
   }
+  text += replies_text(function, terminal);
   if (const std::string carried = carried_text(function); !carried.empty()) {
     text += "  carried  " + carried + "\n";
   }
@@ -95,6 +121,13 @@ std::string fabric_text(const json& routes, const Terminal& terminal) {
         wrapped("Not RDMA: lanes reach only daemons on this host; calls to other hosts use TCP.",
                 kIndent, terminal.columns) +
         "\n";
+  }
+  if (const json host = routes.value("host", json(nullptr)); !host.is_null()) {
+    const auto cores = host.at("cores").get<uint32_t>();
+    const auto near = host.at("nic_cores").get<uint32_t>();
+    text += "host" + std::string(kIndent - 4, ' ') + std::to_string(cores) +
+            (cores == 1 ? " core" : " cores") +
+            (near == cores ? "" : ", " + std::to_string(near) + " of them near the NIC") + "\n";
   }
   return text;
 }

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "hintgen/command_line.h"
 
+#include <algorithm>
 #include <utility>
+
+#include "base/cores.h"
+#include "config/worker_placement.h"
 
 namespace hat::hintgen {
 namespace {
-
-constexpr uint32_t kCoresMax = 65536;
 
 // Arguments as they were given, which this code then converts to members of the CommandLine.
 struct Given {
@@ -45,8 +47,8 @@ void declare_explain_options(Arguments& parser, CommandLine& line, Given& given)
       return read(value);
     });
   };
-  option("--cores", read_number(given.cores, 1u, kCoresMax));
-  option("--nic-cores", read_number(given.nic_cores, 1u, kCoresMax));
+  option("--cores", read_number(given.cores, 1u, engine::kCoresMax));
+  option("--nic-cores", read_number(given.nic_cores, 1u, engine::kCoresMax));
   option("--side", read_one_of({"client", "server"}, [&line](size_t index) {
            line.side = index == 0 ? Side::kClient : Side::kServer;
          }));
@@ -87,6 +89,18 @@ Result<void> settle_input(const Given& given, CommandLine& line) {
   return {};
 }
 
+// Returns the facts about this host, as hatrpcd finds them on a host with an RDMA device.
+engine::HostFacts explained_host() {
+  engine::HostFacts host = engine::this_host();
+  host.rdma = true;
+  host.rdma_absent_reason.clear();
+  const HostCores cores = read_host_cores({}, allowed_cores());
+  if (const size_t near = count_nic_cores(cores); near != 0) {
+    host.nic_cores = std::min(host.cores, static_cast<uint32_t>(near));
+  }
+  return host;
+}
+
 Result<void> settle_host(const Given& given, engine::HostFacts& host) {
   if (given.cores != 0) host.cores = host.nic_cores = given.cores;
   if (given.nic_cores != 0) host.nic_cores = given.nic_cores;
@@ -102,9 +116,7 @@ Result<void> settle_host(const Given& given, engine::HostFacts& host) {
 
 Result<CommandLine> parse_command_line(const std::vector<std::string>& arguments) {
   CommandLine line;
-  line.host = engine::this_host();
-  line.host.rdma = true;
-  line.host.rdma_absent_reason.clear();
+  line.host = explained_host();
   Given given;
   Arguments parser("hintgen");
   parser.words("FILE.thrift", 0, Arguments::kAnyNumber, given.inputs);
@@ -143,8 +155,8 @@ std::string help_text() {
   --nic-cores N      --explain: for a host on which N of the cores are near the RDMA NIC
   --profile FILE     --explain: use the costs that `hatctl calibrate` measured
   --no-rdma          --explain: for a host without RDMA
-  --rdma             --explain: for a host with RDMA. This is the default: hintgen does not
-                     look for RDMA devices
+  --rdma             --explain: for a host with RDMA. This is the default: hintgen opens no
+                     RDMA device
   --help, --version
 
 Hints belong to a service or to a function. There are two ways to write them:

@@ -30,8 +30,8 @@ struct CommandLine {
   std::string input;
   std::string output = "-";  // "-": standard output
   std::vector<std::string> include_dirs;
-  // kExplain: the host for which --explain makes plans. Unless options say otherwise, it has as
-  // many cores as the host on which hintgen runs, and RDMA.
+  // kExplain: the host for which --explain makes plans. Unless options say otherwise, it has the
+  // cores of the host on which hintgen runs, and RDMA.
   engine::HostFacts host;
   bool rdma_assumed = true;  // true if neither --rdma nor --no-rdma was given
   std::optional<Side> side;  // kExplain: the side to explain; nullopt: both sides

@@ -4,6 +4,8 @@
 
 #include <gmock/gmock.h>
 
+#include "base/cores.h"
+#include "config/worker_placement.h"
 #include "tests/help_text.h"
 
 namespace hat::hintgen {
@@ -22,6 +24,16 @@ TEST(CommandLine, ReadsEveryOption) {
   EXPECT_EQ(line->host.cores, 28u);
   EXPECT_EQ(line->host.nic_cores, 14u);
   EXPECT_FALSE(line->host.rdma);
+}
+
+TEST(CommandLine, ExplainsForTheCoresOfThisHostUnlessToldOtherwise) {
+  const auto here = parse_command_line({"--explain", "kv.thrift"});
+  ASSERT_TRUE(here) << here.error().message;
+  EXPECT_EQ(here->host.cores, allowed_cores().size());
+  EXPECT_EQ(here->host.nic_cores, count_nic_cores(read_host_cores({}, allowed_cores())));
+  EXPECT_TRUE(here->host.rdma);
+  const auto other = parse_command_line({"--explain", "--cores", "28", "kv.thrift"});
+  EXPECT_EQ(other->host.core_counts(), (engine::CoreCounts{28, 28}));
 }
 
 TEST(CommandLine, WritesAManifestUnlessToldOtherwise) {

@@ -62,12 +62,41 @@ class CommandTest(unittest.TestCase):
             "warning: S: numa: 1 (f) is honoured only on hosts whose workers run on node 1" + where,
             "warning: S: numa: nic (g) is honoured only on hosts whose workers run on the NUMA node of the RDMA device"
             + where,
-            "warning: S: the hint priority has no effect in this version (g)",
-            "warning: S: the hint idempotent has no effect in this version (f)"])
+            "warning: S: the hint idempotent: true changes nothing for f: it has no effect in this version",
+            "warning: S: the hint priority: high changes nothing for g: it has no effect in this version"])
         server = self.run_hintgen("--explain", "--side", "server", "hinted.thrift").stdout
         self.assertNotIn("numa: 1", server)
         self.assertIn("numa: nic (g)", server)
         self.assertNotIn("warning", self.run_hintgen("--explain", "good.thrift").stdout)
+
+    def test_explain_warns_of_hints_that_change_nothing_on_the_host(self):
+        self.write("idle.thrift", "service S {\n  hint: perf_goal=latency, concurrency=8;\n  void f()\n"
+                                  "  void g() [ s_hint: polling=event; ]\n}\n")
+
+        def warnings(*words):
+            done = self.run_hintgen("--explain", *words, "idle.thrift")
+            return [line for line in done.stdout.splitlines() if line.startswith("warning")]
+
+        same = "the column that it selects has the same plan as the column without it"
+        self.assertEqual(warnings("--cores", "8"),
+                         [f"warning: S: the hint concurrency: 8 changes nothing for f, g: {same}"])
+        self.assertEqual(warnings("--cores", "28", "--nic-cores", "14"),
+                         ["warning: S: the hint concurrency: 8 changes nothing for f, g: "
+                          "it selects the column under, as no hint does"])
+        self.assertEqual(warnings("--cores", "4"),
+                         ["warning: S: the hint polling: event changes nothing for the server's side of g: "
+                          "the plan is the same without it"])
+        self.assertEqual(warnings("--cores", "4", "--side", "client"), [])
+
+    def test_explain_names_the_row_the_boundary_and_the_cores(self):
+        self.write("row.thrift", "service S {\n  hint: perf_goal=res_util, concurrency=15;\n  void f()\n}\n")
+        for words, cell in ((["--cores", "28", "--nic-cores", "14"], "full (concurrency=15 is more than the 14 cores "
+                                                                     "near the NIC and at most the host's 28 cores)"),
+                            (["--cores", "15"], "full (concurrency=15 is as many as the host's 15 cores)"),
+                            (["--cores", "16"], "under (concurrency=15 is less than the host's 16 cores)")):
+            with self.subTest(words=words):
+                done = self.run_hintgen("--explain", *words, "row.thrift")
+                self.assertIn(f"row perf_goal=res_util, column {cell}: ", done.stdout)
 
     def test_mistakes_end_with_1_and_are_counted(self):
         done = self.run_hintgen("--check", "bad.thrift")

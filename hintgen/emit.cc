@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <array>
-#include <iterator>
 #include <map>
 #include <set>
 #include <unordered_map>
@@ -14,6 +13,7 @@
 #include <vector>
 
 #include "config/numa_hints.h"
+#include "engine/plan/idle_hints.h"
 #include "hintgen/signatures.h"
 
 namespace hat::hintgen {
@@ -82,14 +82,17 @@ std::string aligned(const std::vector<Row>& rows) {
   return text;
 }
 
-// Returns a sentence for each hint of which hintgen cannot know whether a host honours it, and for
-// each hint that has no effect.
-std::vector<std::string> warnings_of(const ServiceSpec& service, std::optional<Side> side) {
+std::vector<Side> sides_of(std::optional<Side> side) {
+  return side ? std::vector<Side>{*side} : std::vector<Side>{Side::kClient, Side::kServer};
+}
+
+// Appends a sentence for each hint of which hintgen cannot know whether a host honours it.
+void warn_of_numa(const ServiceSpec& service, std::optional<Side> side,
+                  std::vector<std::string>& warnings) {
   std::map<std::string, std::vector<std::string>> wanting;  // the functions, by the value of `numa`
   for (const FunctionSpec& function : service.functions) {
     std::set<std::string> values;
-    for (const Side one : {Side::kClient, Side::kServer}) {
-      if (side && *side != one) continue;
+    for (const Side one : sides_of(side)) {
       const auto numa = effective(function.hints, service.hints, one).numa;
       if (!numa || *numa == Numa(NumaWord::kAny)) continue;
       const auto* number = std::get_if<uint32_t>(&*numa);
@@ -97,7 +100,6 @@ std::vector<std::string> warnings_of(const ServiceSpec& service, std::optional<S
     }
     for (const std::string& value : values) wanting[value].push_back(function.name);
   }
-  std::vector<std::string> warnings;
   for (const auto& [value, functions] : wanting) {
     const std::string node = value == "nic" ? "the NUMA node of the RDMA device" : "node " + value;
     warnings.push_back(service.name + ": numa: " + value + " (" + names_text(functions) +
@@ -105,8 +107,33 @@ std::vector<std::string> warnings_of(const ServiceSpec& service, std::optional<S
                        " (`worker_cores` in hatrpcd.yaml); `hatrpcd --check` and `hatctl routes` "
                        "say whether a host honours it");
   }
-  std::ranges::move(hints_without_effect(service), std::back_inserter(warnings));
-  return warnings;
+}
+
+// Appends a sentence for each hint that changes nothing on `host`, with the functions that have it.
+void warn_of_idle_hints(const ServiceSpec& service, const engine::HostFacts& host,
+                        std::optional<Side> side, std::vector<std::string>& warnings) {
+  // The functions of each side, by the hint and the reason.
+  std::map<std::pair<std::string, std::string>, std::map<Side, std::vector<std::string>>> idle;
+  for (const FunctionSpec& function : service.functions) {
+    for (const Side one : sides_of(side)) {
+      for (const engine::IdleHint& hint : idle_hints(function.hints, service.hints, one, host)) {
+        idle[{hint.hint, hint.why}][one].push_back(function.name);
+      }
+    }
+  }
+  for (const auto& [hint, functions] : idle) {
+    const auto warn = [&](const std::string& where, const std::vector<std::string>& names) {
+      warnings.push_back(service.name + ": the hint " + hint.first + " changes nothing for " +
+                         where + names_text(names) + ": " + hint.second);
+    };
+    if (functions.size() == 2 && functions.begin()->second == functions.rbegin()->second) {
+      warn("", functions.begin()->second);
+      continue;
+    }
+    for (const auto& [one, names] : functions) {
+      warn(one == Side::kClient ? "the client's side of " : "the server's side of ", names);
+    }
+  }
 }
 
 }  // namespace
@@ -128,8 +155,7 @@ std::string explain(const Manifest& manifest, const engine::HostFacts& host,
   std::vector<Row> rows = {{"SERVICE", "FUNCTION", "SIDE", "PLAN", "REASON"}};
   for (const ServiceSpec& service : manifest.services) {
     for (const FunctionSpec& function : service.functions) {
-      for (const Side one : {Side::kClient, Side::kServer}) {
-        if (side && *side != one) continue;
+      for (const Side one : sides_of(side)) {
         const engine::Plan plan =
             engine::make_plan(effective(function.hints, service.hints, one), host);
         rows.push_back({service.name, function.name, one == Side::kClient ? "client" : "server",
@@ -139,9 +165,10 @@ std::string explain(const Manifest& manifest, const engine::HostFacts& host,
   }
   std::string text = aligned(rows);
   for (const ServiceSpec& service : manifest.services) {
-    for (const std::string& warning : warnings_of(service, side)) {
-      text += "\nwarning: " + warning;
-    }
+    std::vector<std::string> warnings;
+    warn_of_numa(service, side, warnings);
+    warn_of_idle_hints(service, host, side, warnings);
+    for (const std::string& warning : warnings) text += "\nwarning: " + warning;
   }
   return text.ends_with('\n') ? text : text + "\n";
 }

@@ -20,7 +20,7 @@ Manifest make_manifest(const Idl& idl);
 
 // Returns a table with the plan (protocol and polling) of each function on `host`, and the reason
 // for the plan. If `side` is nullopt, the table has the plans of both sides, client and server.
-// Appends warnings of hints that have no effect, or that only some hosts can honour.
+// Appends warnings of hints that change nothing on `host`, or that only some hosts can honour.
 std::string explain(const Manifest& manifest, const engine::HostFacts& host,
                     std::optional<Side> side);
 

@@ -5,6 +5,7 @@
 
 #include <array>
 #include <chrono>
+#include <map>
 
 #include "base/rounded.h"
 #include "daemon/metrics/function_totals.h"
@@ -56,7 +57,60 @@ json costs_json(const ComponentCosts& costs) {
           {"copy", by_size(costs.copy)}};
 }
 
-json route_json(const Route& route, const NumaHints& numa, const std::string& fabric) {
+json cores_json(const engine::CoreCounts& host) {
+  return {{"cores", host.cores}, {"nic_cores", host.nic_cores}};
+}
+
+// The cores of the hosts to which this node has links, by the peer's name. Peers that do not send
+// their cores are absent.
+using PeerCores = std::map<std::string, engine::CoreCounts>;
+
+PeerCores cores_of_peers(const Control& control) {
+  PeerCores peers;
+  for (const LinkReport& link : control.links()) {
+    if (link.cores) peers[link.peer] = *link.cores;
+  }
+  return peers;
+}
+
+// Returns the cores of the peers that serve the function's service to clients of this node.
+PeerCores servers_of(const Route& route, const NodeConfig& node, const PeerCores& peers) {
+  PeerCores servers;
+  for (const EndpointConfig& endpoint : node.endpoints) {
+    if (endpoint.service != route.service) continue;
+    for (const std::string& name : endpoint.peers) {
+      if (const auto peer = peers.find(name); peer != peers.end()) servers.insert(*peer);
+    }
+  }
+  return servers;
+}
+
+// Returns the plan by which each of `servers` replies.
+json replies_json(const Route& route, const RoutingTable& table, const PeerCores& servers) {
+  json all = json::array();
+  for (const auto& [name, cores] : servers) {
+    const engine::Plan plan = table.server_at(route, cores);
+    json one = cores_json(cores);
+    one.update({{"peer", name}, {"plan", describe(plan)}, {"reason", plan.reason}});
+    all.push_back(std::move(one));
+  }
+  return all;
+}
+
+json idle_json(const Route& route, Side side, const RoutingTable& table, const PeerCores& servers) {
+  std::vector<engine::CoreCounts> cores;
+  for (const auto& [name, of_peer] : servers) cores.push_back(of_peer);
+  json all = json::array();
+  for (const engine::IdleHint& one : table.idle_hints(route, side, cores)) {
+    all.push_back({{"hint", one.hint}, {"why", one.why}});
+  }
+  return all;
+}
+
+json route_json(const Route& route, const RoutingTable& table, const Control& control,
+                const PeerCores& peers) {
+  const PeerCores servers = servers_of(route, control.node(), peers);
+  const NumaHints& numa = control.numa_hints();
   const auto numa_json = [&](Side side) -> json {
     const NumaVerdict* verdict = numa.find(side, route.service, route.method);
     if (verdict == nullptr) return nullptr;
@@ -71,6 +125,7 @@ json route_json(const Route& route, const NumaHints& numa, const std::string& fa
                 {"small_bytes_max", plan.small_bytes_max},
                 {"timeout_ms", plan.timeout ? json(plan.timeout->count()) : json(nullptr)},
                 {"idempotent", plan.idempotent},
+                {"change_nothing", idle_json(route, side, table, servers)},
                 {"numa", numa_json(side)}};
   };
   json function = {{"method", route.method},
@@ -78,9 +133,10 @@ json route_json(const Route& route, const NumaHints& numa, const std::string& fa
                    {"origin", route.origin},
                    {"client", plan_json(route.client, Side::kClient)},
                    {"server", plan_json(route.server, Side::kServer)},
+                   {"replies", replies_json(route, table, servers)},
                    {"allow", route.access ? json(route.access->allow) : json(nullptr)},
                    {"allow_mode", route.access && route.access->dry_run ? "dry_run" : "enforce"}};
-  function.update(carried_json(total(*route.metrics, Side::kClient), fabric));
+  function.update(carried_json(total(*route.metrics, Side::kClient), control.fabric_label()));
   return function;
 }
 
@@ -112,6 +168,7 @@ json links_json(Control& control) {
                      {"sessions", link.sessions},
                      {"last_error", link.last_error},
                      {"peer_names", link.peer_names},
+                     {"peer_cores", link.cores ? cores_json(*link.cores) : json(nullptr)},
                      {"lanes", lanes}});
   }
   return links;
@@ -194,18 +251,20 @@ json status_json(Control& control) {
 
 json routes_json(Control& control) {
   const auto routes = control.routes();
+  const PeerCores peers = cores_of_peers(control);
   json services = json::array();
   for (const auto& service : routes->services()) {
     json functions = json::array();
     for (const Route& route : service->functions()) {
-      functions.push_back(route_json(route, control.numa_hints(), control.fabric_label()));
+      functions.push_back(route_json(route, *routes, control, peers));
     }
-    functions.push_back(route_json(service->other(), control.numa_hints(), control.fabric_label()));
+    functions.push_back(route_json(service->other(), *routes, control, peers));
     services.push_back({{"service", service->name()}, {"functions", functions}});
   }
   return {{"generation", routes->generation()},
           {"fabric", control.fabric()},
           {"fabric_kind", control.fabric_kind()},
+          {"host", cores_json(routes->cores())},
           {"services", services}};
 }
 

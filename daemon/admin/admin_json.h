@@ -7,15 +7,21 @@
 //                link_security: "tls"|"insecure"|"none" (the node has no links),
 //                certificates: [{use, subject, not_before, not_after}], as in /certificates,
 //                links: [{worker, peer, address, up, sessions, last_error, peer_names: [text],
+//                peer_cores: CORES or null (not known),
 //                lanes: [{protocol, class, state, failures, last_error}]}],
 //                endpoints: [{listen, service, peers}], serves: [{service, upstream, mode}],
 //                connections_open, upstream_connections_open, buffered_bytes,
 //                local_replies: {token: count}, last_reload: {successful, unix_time, error}}
-//   /routes     {generation, fabric, services: [{service, functions: [{method, oneway, origin,
-//                client: PLAN, server: PLAN, allow: [text] or null (all peers), allow_mode:
-//                "enforce"|"dry_run", calls_by, carried, fallbacks: as in /functions}]}]}; the last
-//                function is "_other"; PLAN: {plan, reason, slot_bytes, small_bytes_max,
-//                timeout_ms or null, idempotent}
+//   /routes     {generation, fabric, host: CORES, services: [{service, functions: [{method, oneway,
+//                origin, client: PLAN, server: PLAN, replies: [{peer, cores, nic_cores, plan,
+//                reason}], allow: [text] or null (all peers), allow_mode: "enforce"|"dry_run",
+//                calls_by, carried, fallbacks: as in /functions}]}]}; the last function is
+//                "_other".
+//                PLAN, the plan of this host: {plan, reason, slot_bytes, small_bytes_max,
+//                timeout_ms or null, idempotent, change_nothing: [{hint, why}]}.
+//                `replies` has the plan by which each peer that serves the function replies; it
+//                lacks peers whose cores are not known.
+//                CORES: {cores, nic_cores}
 //   /functions  [{service, method, side, started, in_flight, outcomes: {name: count},
 //                request_bytes, response_bytes, latency: {buckets: [count], sum_ns},
 //                calls_by: {request_protocol: count}, carried: [{request_protocol,

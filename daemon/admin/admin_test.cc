@@ -269,6 +269,7 @@ TEST_F(Admin, StatusTellsLinksAndPlaces) {
       {1, "host-b", "tcp:10.0.0.2:9465", false, true, "connection refused", 3, {}}};
   control_.link_reports[0].lanes = {{"rfp", true, "down", "cut", 2}};
   control_.link_reports[0].peer_names = {"host-b", "spiffe://p/host-b"};
+  control_.link_reports[0].cores = engine::CoreCounts{28, 14};
   control_.config.endpoints.resize(1);
   control_.config.endpoints[0] = {{Address::Kind::kTcp, "127.0.0.1", 9090, ""}, "Kv", {"host-b"}};
   control_.config.serves.resize(1);
@@ -288,6 +289,7 @@ TEST_F(Admin, StatusTellsLinksAndPlaces) {
                                               {"last_error", "connection refused"},
                                               {"sessions", 3},
                                               {"peer_names", {"host-b", "spiffe://p/host-b"}},
+                                              {"peer_cores", {{"cores", 28}, {"nic_cores", 14}}},
                                               {"lanes", json::array({{{"protocol", "rfp"},
                                                                       {"class", "latency"},
                                                                       {"state", "down"},
@@ -460,6 +462,51 @@ TEST_F(Admin, RoutesSayWhetherTheHintNumaIsHonoured) {
             json({{"hint", "nic"}, {"node", 0}, {"not_honoured", ""}}));
   const json& other = routes.at("services").at(0).at("functions").at(1);
   EXPECT_EQ(other.at("client").at("numa"), nullptr);
+}
+
+TEST_F(Admin, RoutesGiveThePlanOfEachHostThatReplies) {
+  FunctionSpec get{.name = "get"};
+  get.hints.both.perf_goal = PerfGoal::kThroughput;
+  get.hints.both.payload_bytes = 131'072;
+  get.hints.both.concurrency = 6u;
+  control_.set_manifest({"", {{"Kv", {}, {get}, ""}, {"Log", {}, {}, ""}}});
+  control_.config.endpoints = {
+      {*parse_address("tcp:127.0.0.1:9090"), "Kv", {"host-b", "host-c", "host-d"}},
+      {*parse_address("tcp:127.0.0.1:9091"), "Log", {"host-e"}}};
+  control_.link_reports = {{0, "host-b", "", true},
+                           {1, "host-b", "", true},
+                           {0, "host-c", "", true},
+                           {0, "host-d", "", true},
+                           {0, "host-e", "", true}};
+  control_.link_reports[1].cores = engine::CoreCounts{4, 4};
+  control_.link_reports[2].cores = engine::CoreCounts{28, 14};
+  control_.link_reports[4].cores = engine::CoreCounts{2, 2};  // serves another service
+  const json routes = json::parse(over_unix("GET", "/routes").body);
+  EXPECT_EQ(routes.at("host"), json({{"cores", 8}, {"nic_cores", 8}}));
+  const json& function = routes.at("services").at(0).at("functions").at(0);
+  const json& replies = function.at("replies");
+  ASSERT_EQ(replies.size(), 2u) << "host-d does not say which cores it has";
+  EXPECT_EQ(replies[0].at("peer"), "host-b");
+  EXPECT_EQ(replies[0].at("cores"), 4);
+  EXPECT_EQ(replies[0].at("nic_cores"), 4);
+  EXPECT_THAT(replies[0].at("reason").get<std::string>(),
+              HasSubstr("column over (concurrency=6 is more than the host's 4 cores)"));
+  EXPECT_EQ(replies[0].at("plan"), "≤4KiB direct_write_imm, larger rfp; event over tcp");
+  EXPECT_EQ(replies[1].at("peer"), "host-c");
+  EXPECT_EQ(replies[1].at("plan"), function.at("server").at("plan"));
+}
+
+TEST_F(Admin, RoutesNameTheHintsThatChangeNothing) {
+  FunctionSpec get{.name = "get"};
+  get.hints.server.perf_goal = PerfGoal::kLatency;
+  get.hints.server.concurrency = 3u;
+  control_.set_manifest({"", {{"Kv", {}, {get}, ""}}});
+  const json routes = json::parse(over_unix("GET", "/routes").body);
+  const json& function = routes.at("services").at(0).at("functions").at(0);
+  EXPECT_EQ(function.at("client").at("change_nothing"), json::array());
+  EXPECT_EQ(function.at("server").at("change_nothing"),
+            json::array({{{"hint", "concurrency: 3"},
+                          {"why", "it selects the column under, as no hint does"}}}));
 }
 
 }  // namespace

@@ -34,6 +34,9 @@ struct LinkReport {
   uint64_t sessions = 0;   // number of sessions since the start
   std::vector<LaneStatus> lanes;
   std::vector<std::string> peer_names;  // the names in the peer's certificate; empty if none
+  // The cores of the peer's host; nullopt while the link is down, or if the peer does not send
+  // them.
+  std::optional<engine::CoreCounts> cores;
 };
 
 struct ReloadReport {

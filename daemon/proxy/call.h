@@ -79,7 +79,7 @@ struct Call final : Deadline {
   Reply reply = Reply::kNone;
   Polling polling = Polling::kEvent;
   RdmaWish rdma = RdmaWish::kNone;
-  LaneKey lane;              // the kind of RDMA lane that the plan wants, if `rdma` is kWanted
+  WantedLane lane;           // the kind of RDMA lane that the plan wants, if `rdma` is kWanted
   PeerLanes::Choice choice;  // the lane that the call uses
   CallWay way;               // what carried the request, and the reply once it is complete
   LargestPiece request_pieces;

@@ -3,6 +3,7 @@
 // service Kv at host-b. The two nodes have a link, and RDMA lanes over the loop fabric.
 #pragma once
 
+#include <cstring>
 #include <memory>
 #include <string>
 #include <utility>
@@ -39,11 +40,12 @@ class FakePair {
       rdma = std::move(*engine::RdmaHost::create(
           reactor, *engine::open_loop_fabric(), {.arena = {.bytes = {4 << 20, 4 << 20, 2 << 20}}}));
     }
-    void start(FakeReactor& reactor, NodeConfig config, const FunctionSpec& function) {
+    void start(FakeReactor& reactor, NodeConfig config, const FunctionSpec& function,
+               engine::CoreCounts cores) {
       const Manifest manifest{"", {{"Kv", {}, {function}, ""}}};
-      auto routes =
-          std::make_shared<RoutingTable>(1, manifest, std::vector<std::string>{"Kv"},
-                                         engine::HostFacts{8, 8, true, ""}, metrics, config.serves);
+      const engine::HostFacts host{cores.cores, cores.nic_cores, true, ""};
+      auto routes = std::make_shared<RoutingTable>(1, manifest, std::vector<std::string>{"Kv"},
+                                                   host, metrics, config.serves);
       worker = std::make_unique<Worker>(
           reactor, Worker::Setup{.generation = 1,
                                  .node = std::make_shared<NodeConfig>(std::move(config)),
@@ -63,18 +65,33 @@ class FakePair {
     std::unique_ptr<Worker> worker;
   };
 
-  // Starts the two nodes. Their manifest lists the function `get`, by default without hints.
-  explicit FakePair(const FunctionSpec& function = {.name = "get"}) {
+  // The host of host-b. An older daemon does not send the cores of its host.
+  struct Server {
+    engine::CoreCounts cores{8, 8};
+    bool sends_cores = true;
+  };
+
+  // Starts the two nodes. Their manifest lists the function `get`, by default without hints. The
+  // host of host-a has 8 cores.
+  explicit FakePair(const FunctionSpec& function = {.name = "get"})
+      : FakePair(function, Server()) {}
+  FakePair(const FunctionSpec& function, const Server& server_host) {
     NodeConfig caller{.node = "host-a"};
     caller.peers = {{"host-b", *parse_address("tcp:127.0.0.1:9465"), {}}};
     caller.endpoints = {{*parse_address("tcp:127.0.0.1:9090"), "Kv", {"host-b"}}};
     NodeConfig server{.node = "host-b"};
     server.serves = {{"Kv", *parse_address("tcp:127.0.0.1:9091")}};
-    a_.start(reactor_, std::move(caller), function);
-    b_.start(reactor_, std::move(server), function);
+    a_.start(reactor_, std::move(caller), function, {8, 8});
+    b_.start(reactor_, std::move(server), function, server_host.cores);
     here_ = reactor_.wires.back();
     b_.worker->accept_link(accept());
     there_ = reactor_.wires.back();
+    if (!server_host.sends_cores) {
+      reactor_.end_iteration();
+      carry(*here_, there_);
+      reactor_.end_iteration();
+      remove_cores(there_->written);
+    }
     pass(std::chrono::milliseconds(10));
   }
 
@@ -113,6 +130,14 @@ class FakePair {
   }
 
  private:
+  // Makes a hello as a daemon of link version 6 sends it.
+  static void remove_cores(std::string& hello) {
+    engine::FrameHeader header;
+    std::memcpy(&header, hello.data(), sizeof header);
+    header.payload_bytes -= uint32_t{sizeof(engine::CoreCounts)};
+    hello.resize(sizeof header + header.payload_bytes);
+    std::memcpy(hello.data(), &header, sizeof header);
+  }
   ListenerEvents::Accept accept() {
     return [this](StreamEvents& events) {
       return reactor_.connect(*parse_address("tcp:127.0.0.1:1"), events);

@@ -60,6 +60,7 @@ engine::SessionOptions Worker::session_options(std::string peer) const {
           .peer = std::move(peer),
           .generation = setup_.generation,
           .legs = setup_.rdma == nullptr ? 0 : setup_.rdma->legs(),
+          .cores = routes_->cores(),
           .seal = setup_.seal,
           .handshake_timeout = limits.connect_timeout,
           .keepalive_interval = limits.keepalive_interval,
@@ -196,8 +197,10 @@ std::vector<LinkStatus> Worker::link_status() const {
               peer.link().last_error(),
               peer.link().sessions(),
               peer.lanes() != nullptr ? peer.lanes()->status() : std::vector<LaneStatus>(),
+              {},
               {}};
     if (!peer.link().up()) continue;
+    status.cores = peer.link().session().peer().cores;
     const auto names = peer.link().session().peer_names();
     status.peer_names.assign(names.begin(), names.end());
   }

@@ -45,6 +45,9 @@ struct LinkStatus {
   std::vector<LaneStatus> lanes;
   // The names in the peer's certificate; empty without TLS, or while the link is down.
   std::vector<std::string> peer_names;
+  // The cores of the peer's host; nullopt while the link is down, or if the peer does not send
+  // them.
+  std::optional<engine::CoreCounts> cores;
 };
 
 class Worker final : public IterationEvents {

@@ -52,6 +52,19 @@ LaneKeys lane_keys(const Plan& client, const Plan& server) {
   return {key(client.small), key(client.large)};
 }
 
+WantedLanes wanted_lanes(const Plan& client, const Hints& server, const engine::HostFacts& host) {
+  WantedLanes lanes;
+  lanes.small.callers = lanes.large.callers = server.concurrency;
+  for (size_t column = 0; column < engine::kSubscriptionCount; ++column) {
+    Hints hints = server;
+    hints.concurrency = static_cast<Subscription>(column);
+    const LaneKeys keys = lane_keys(client, make_plan(hints, host));
+    lanes.small.by_column[column] = keys.small;
+    lanes.large.by_column[column] = keys.large;
+  }
+  return lanes;
+}
+
 engine::LaneWish wish_of(const LaneKey& key) {
   const engine::Protocol& request = engine::protocol(key.request);
   const engine::Protocol& response = engine::protocol(key.response);

@@ -3,6 +3,7 @@
 // function's plans require of a lane. Calls with equal keys share a lane.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 
@@ -29,6 +30,27 @@ struct LaneKeys {
   LaneKey large;
 };
 LaneKeys lane_keys(const engine::Plan& client, const engine::Plan& server);
+
+// The lane that a call wants. The server's daemon sends the replies, so the cores of the server's
+// host decide the column of the planner's table from which the response protocol comes.
+struct WantedLane {
+  std::array<LaneKey, engine::kSubscriptionCount> by_column;
+  std::optional<Concurrency> callers;  // the hint `concurrency` of the server's side
+
+  // Returns the key of the lane to a server's host with these cores.
+  const LaneKey& at(const engine::CoreCounts& server) const {
+    return by_column[static_cast<size_t>(engine::subscription(callers, server))];
+  }
+};
+// The lanes of a function: `small` and `large` as in LaneKeys.
+struct WantedLanes {
+  WantedLane small;
+  WantedLane large;
+};
+// Returns the lanes of a function. `client` is the plan of the client's side, and `server` are the
+// hints of the server's side. Of `host`, the facts about this host, the cores are not used.
+WantedLanes wanted_lanes(const engine::Plan& client, const Hints& server,
+                         const engine::HostFacts& host);
 
 // The maximum memory, in bytes, for the slots of one side of a lane.
 inline constexpr uint32_t kLaneSideBytes = 512 * 1024;

@@ -40,6 +40,40 @@ TEST(LaneKey, SplitsRequestsByTheirSizeAndAnswersByTheHint) {
   EXPECT_EQ(keys.small.response, id("rfp"));
 }
 
+// The client's host has 8 cores near its NIC. The host of the server, whose daemon sends the
+// replies, may have other cores.
+TEST(LaneKey, TakesTheRepliesColumnFromTheServersHost) {
+  Hints hints;
+  hints.perf_goal = PerfGoal::kThroughput;
+  hints.payload_bytes = 128 * 1024;
+  const engine::HostFacts here{8, 8, true, ""};
+  const auto response = [&](std::optional<Concurrency> callers, engine::CoreCounts server) {
+    hints.concurrency = callers;
+    const WantedLanes lanes = wanted_lanes(plan_of(hints), hints, here);
+    const LaneKey& key = lanes.large.at(server);
+    EXPECT_EQ(key.request, make_plan(hints, here).large) << "the requests' leg is the client's";
+    EXPECT_EQ(lanes.small.at(server).response, key.response);
+    return key.response;
+  };
+  struct Row {
+    std::optional<Concurrency> callers;
+    engine::CoreCounts server;
+    const char* response;
+  };
+  for (const auto& [callers, server, expected] : {
+           Row{4u, {8, 8}, "direct_write_imm"},
+           Row{4u, {8, 4}, "direct_write_imm"},
+           Row{4u, {8, 3}, "rfp"},
+           Row{4u, {4, 4}, "rfp"},
+           Row{4u, {2, 1}, "rfp"},
+           Row{100u, {128, 128}, "direct_write_imm"},
+           Row{Subscription::kFull, {128, 128}, "rfp"},
+           Row{std::nullopt, {1, 1}, "direct_write_imm"},
+       }) {
+    EXPECT_EQ(response(callers, server), id(expected)) << server.cores << " " << server.nic_cores;
+  }
+}
+
 TEST(LaneKey, KeepsLatencyApart) {
   Hints hints;
   hints.perf_goal = PerfGoal::kLatency;

@@ -13,13 +13,16 @@ namespace {
 Route make_route(const ServiceSpec& service, const FunctionSpec& function, bool listed,
                  const std::shared_ptr<const NamedTypes>& types, const engine::HostFacts& host,
                  MetricsRegistry& metrics) {
+  const Hints server = effective(function.hints, service.hints, Side::kServer);
   Route route{
       .service = service.name,
       .method = function.name,
       .listed = listed,
       .oneway = function.oneway,
+      .hints = function.hints,
+      .service_hints = service.hints,
       .client = make_plan(effective(function.hints, service.hints, Side::kClient), host),
-      .server = make_plan(effective(function.hints, service.hints, Side::kServer), host),
+      .server = make_plan(server, host),
       .origin = function.origin,
       .metrics = &metrics.find(service.name, function.name),
       .access = function.access ? function.access : service.access,
@@ -27,7 +30,7 @@ Route make_route(const ServiceSpec& service, const FunctionSpec& function, bool 
       .types = types,
       .allow_unknown_fields = service.allow_unknown_fields,
   };
-  route.lanes = lane_keys(route.client, route.server);
+  route.lanes = wanted_lanes(route.client, server, host);
   return route;
 }
 
@@ -54,7 +57,7 @@ RoutingTable::RoutingTable(uint64_t generation, const Manifest& manifest,
                            const engine::HostFacts& host, MetricsRegistry& metrics,
                            const std::vector<ServedConfig>& serves,
                            std::chrono::nanoseconds call_timeout)
-    : generation_(generation) {
+    : generation_(generation), host_(host) {
   const auto add = [&](const ServiceSpec& service) {
     const auto types = std::make_shared<const NamedTypes>(service.types);
     std::vector<Route> functions;

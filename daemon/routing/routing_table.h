@@ -19,6 +19,7 @@
 #include "config/upstream_rules.h"
 #include "daemon/metrics/function_metrics.h"
 #include "daemon/routing/lane_key.h"
+#include "engine/plan/idle_hints.h"
 #include "engine/plan/planner.h"
 
 namespace hat {
@@ -28,9 +29,11 @@ struct Route {
   std::string method;   // the function's name; "_other" for all functions that no manifest names
   bool listed = false;  // true if a manifest names the function
   bool oneway = false;  // true if the manifest says that the function has no reply
-  engine::Plan client;
-  engine::Plan server;
-  LaneKeys lanes;
+  HintGroups hints;
+  HintGroups service_hints;
+  engine::Plan client;  // for a client's daemon on this host
+  engine::Plan server;  // for a server's daemon on this host
+  WantedLanes lanes;
   std::string origin;
   FunctionMetrics* metrics = nullptr;
   // The peers that may call: the function's rule, or else its service's; nullopt if all peers may.
@@ -77,6 +80,18 @@ class RoutingTable {
   }
   const std::vector<std::unique_ptr<ServiceRoutes>>& services() const { return services_; }
   uint64_t generation() const { return generation_; }
+  // Returns the cores of this host.
+  engine::CoreCounts cores() const { return host_.core_counts(); }
+  // Returns the plan of the function's server's side on a host with these cores.
+  engine::Plan server_at(const Route& route, const engine::CoreCounts& cores) const {
+    return make_plan(effective(route.hints, route.service_hints, Side::kServer), host_.with(cores));
+  }
+  // Returns the hints of one side of the function that change nothing, on this host and in the
+  // replies of `servers` (engine::idle_hints()).
+  std::vector<engine::IdleHint> idle_hints(const Route& route, Side side,
+                                           std::span<const engine::CoreCounts> servers) const {
+    return engine::idle_hints(route.hints, route.service_hints, side, host_, servers);
+  }
   // Returns the `allow` rules for the server at `upstream`, which must be an upstream in `serves`.
   const UpstreamRules& rules_at(const Address& upstream) const;
   // Returns true if an enforced `allow` rule of this node keeps a peer with the identity `names`
@@ -85,6 +100,7 @@ class RoutingTable {
 
  private:
   uint64_t generation_;
+  engine::HostFacts host_;
   std::vector<std::unique_ptr<ServiceRoutes>> services_;
   std::unordered_map<std::string_view, const ServiceRoutes*> by_name_;
   std::vector<std::pair<Address, UpstreamRules>> rules_;

@@ -24,6 +24,37 @@ TEST(RoutingTable, GivesFunctionsWithoutATimeoutTheNodes) {
   EXPECT_EQ(some.find("Other")->find("any").client.timeout, 3000ms);
 }
 
+TEST(RoutingTable, PlansTheServersSideOfAnotherHost) {
+  FunctionSpec get{.name = "get"};
+  get.hints.both.perf_goal = PerfGoal::kLatency;
+  get.hints.both.concurrency = 9u;
+  MetricsRegistry metrics{1};
+  const RoutingTable table(1, {"", {{"Kv", {}, {get}, ""}}}, {}, {8, 4, true, ""}, metrics);
+  EXPECT_EQ(table.cores(), (engine::CoreCounts{8, 4}));
+  const Route& route = table.find("Kv")->find("get");
+  EXPECT_EQ(describe(route.server), "direct_write_imm, event");
+  const engine::Plan there = table.server_at(route, {16, 16});
+  EXPECT_EQ(describe(there), "direct_write_imm, busy");
+  EXPECT_EQ(there.reason,
+            "row perf_goal=latency, column under (concurrency=9 is less than the host's 16 cores): "
+            "direct_write_imm, busy");
+}
+
+TEST(RoutingTable, KnowsTheHintsThatChangeNothing) {
+  FunctionSpec get{.name = "get"};
+  get.hints.both.perf_goal = PerfGoal::kLatency;
+  get.hints.server.concurrency = 8u;
+  MetricsRegistry metrics{1};
+  const RoutingTable table(1, {"", {{"Kv", {}, {get}, ""}}}, {}, {8, 8, true, ""}, metrics);
+  const Route& route = table.find("Kv")->find("get");
+  EXPECT_TRUE(table.idle_hints(route, Side::kClient, {}).empty());
+  const auto idle = table.idle_hints(route, Side::kServer, {});
+  ASSERT_EQ(idle.size(), 1u);
+  EXPECT_EQ(idle[0].hint, "concurrency: 8");
+  const engine::CoreCounts few{2, 2};
+  EXPECT_TRUE(table.idle_hints(route, Side::kServer, {{few}}).empty());
+}
+
 TEST(RoutingTable, KnowsTheRulesOfEachServer) {
   const AccessRule rule{{"host-a"}, false};
   const ServiceSpec guarded{.name = "Kv", .access = rule};

@@ -10,7 +10,8 @@ namespace {
 constexpr uint32_t kMagic = 0x4c544148;  // "HATL"
 constexpr size_t kNodeBytesMax = 255;
 
-struct HelloHeader {  // little-endian; the names Hello::node and Hello::peer follow
+// Little-endian. The names Hello::node and Hello::peer follow, then Hello::cores if they are there.
+struct HelloHeader {
   uint32_t magic = kMagic;
   uint16_t version_min = 0;
   uint16_t version_max = 0;
@@ -21,6 +22,29 @@ struct HelloHeader {  // little-endian; the names Hello::node and Hello::peer fo
 };
 static_assert(sizeof(HelloHeader) == 24);
 static_assert(std::has_unique_object_representations_v<HelloHeader>);
+static_assert(sizeof(CoreCounts) == 8);
+static_assert(std::has_unique_object_representations_v<CoreCounts>);
+
+// Returns true if configuration files allow the character `c` in names (config/names.h).
+bool may_be_in_a_name(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' ||
+         c == '-' || c == '_';
+}
+
+// Decodes the bytes after the names, which must be a CoreCounts that a host can have.
+Result<CoreCounts> decode_cores(Bytes bytes) {
+  CoreCounts cores;
+  if (bytes.size() != sizeof cores) {
+    return fail(ErrorCode::kProtocol, "the hello has " + std::to_string(bytes.size()) +
+                                          " bytes after its names, not 0 or " +
+                                          std::to_string(sizeof cores));
+  }
+  std::memcpy(&cores, bytes.data(), sizeof cores);
+  if (is_possible(cores)) return cores;
+  return fail(ErrorCode::kProtocol,
+              "the hello says that the host has " + std::to_string(cores.cores) + " cores, " +
+                  std::to_string(cores.nic_cores) + " of them near its NIC, which is not possible");
+}
 
 }  // namespace
 
@@ -32,17 +56,16 @@ std::vector<std::byte> encode(const Hello& hello) {
                            static_cast<uint16_t>(hello.node.size()),
                            static_cast<uint16_t>(hello.peer.size()),
                            hello.legs};
-  std::vector<std::byte> out(sizeof header + hello.node.size() + hello.peer.size());
-  std::memcpy(out.data(), &header, sizeof header);
-  std::memcpy(out.data() + sizeof header, hello.node.data(), hello.node.size());
-  std::memcpy(out.data() + sizeof header + hello.node.size(), hello.peer.data(), hello.peer.size());
+  std::vector<std::byte> out;
+  const auto append = [&out](const void* data, size_t size) {
+    const auto* bytes = static_cast<const std::byte*>(data);
+    out.insert(out.end(), bytes, bytes + size);
+  };
+  append(&header, sizeof header);
+  append(hello.node.data(), hello.node.size());
+  append(hello.peer.data(), hello.peer.size());
+  if (hello.cores) append(&*hello.cores, sizeof *hello.cores);
   return out;
-}
-
-// Returns true if configuration files allow the character `c` in names (config/names.h).
-static bool may_be_in_a_name(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' ||
-         c == '-' || c == '_';
 }
 
 Result<Hello> decode_hello(Bytes payload) {
@@ -53,7 +76,7 @@ Result<Hello> decode_hello(Bytes payload) {
     return fail(ErrorCode::kProtocol, "the hello has no HATL magic: is that a hatrpcd link?");
   if (header.node_bytes == 0 || header.node_bytes > kNodeBytesMax ||
       header.peer_bytes > kNodeBytesMax ||
-      payload.size() != sizeof header + header.node_bytes + header.peer_bytes) {
+      payload.size() < sizeof header + header.node_bytes + header.peer_bytes) {
     return fail(ErrorCode::kProtocol, "the names in the hello have wrong lengths");
   }
   if (header.version_min > kLinkVersion || header.version_max < kLinkVersionMin) {
@@ -67,12 +90,18 @@ Result<Hello> decode_hello(Bytes payload) {
     return fail(ErrorCode::kProtocol,
                 "the hello's names have characters that a node's name may not have");
   }
-  return Hello{header.version_min,
-               header.version_max,
-               header.generation,
-               header.legs,
-               std::string(names, header.node_bytes),
-               std::string(names + header.node_bytes, header.peer_bytes)};
+  Hello hello{header.version_min,
+              header.version_max,
+              header.generation,
+              header.legs,
+              std::string(names, header.node_bytes),
+              std::string(names + header.node_bytes, header.peer_bytes),
+              std::nullopt};
+  const Bytes rest = payload.subspan(sizeof header + header.node_bytes + header.peer_bytes);
+  if (!rest.empty()) {
+    HAT_TRY(hello.cores, decode_cores(rest));
+  }
+  return hello;
 }
 
 }  // namespace hat::engine

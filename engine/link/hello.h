@@ -8,11 +8,13 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "base/result.h"
 #include "engine/lane.h"
+#include "engine/plan/subscription.h"
 
 namespace hat::engine {
 
@@ -25,14 +27,16 @@ namespace hat::engine {
 //   4  the frame kBound, and the acceptor's kEnd after kBound on a stream that carries calls
 //   5  the frames kDetach, kDetached and kAttach
 //   6  the id in a CallMeta; the flag kSeveral
+//   7  the cores of the acceptor's host, in its hello
 inline constexpr uint16_t kLinkVersionMin = 1;
-inline constexpr uint16_t kLinkVersion = 6;
+inline constexpr uint16_t kLinkVersion = 7;
 inline constexpr uint16_t kLinkVersionOfCosts = 2;
 inline constexpr uint16_t kLinkVersionOfDenials = 3;
 inline constexpr uint16_t kLinkVersionOfNonces = 3;
 inline constexpr uint16_t kLinkVersionOfBound = 4;
 inline constexpr uint16_t kLinkVersionOfMoves = 5;
 inline constexpr uint16_t kLinkVersionOfIds = 6;
+inline constexpr uint16_t kLinkVersionOfCores = 7;
 
 struct Hello {
   uint16_t version_min = kLinkVersionMin;
@@ -46,17 +50,22 @@ struct Hello {
   // In an initiator's hello: the name of the daemon that the initiator wants to reach. In an
   // acceptor's hello: empty.
   std::string peer;
+  // In an acceptor's hello: the cores of the acceptor's host, from which the initiator plans how
+  // the acceptor replies. Absent in an initiator's hello, because an acceptor plans nothing for the
+  // initiator, and if the peer's link version is below 7, because such a peer does not accept it.
+  std::optional<CoreCounts> cores;
 
   friend bool operator==(const Hello&, const Hello&) = default;
 };
 
-// Returns true if the peer's link version includes the frame kBound. The next three functions do so
+// Returns true if the peer's link version includes the frame kBound. The next four functions do so
 // for the frames kDetach, kDetached and kAttach (knows_moves()), for the field CallMeta::id
-// (knows_ids()), and for nonces (knows_nonces()).
+// (knows_ids()), for nonces (knows_nonces()), and for Hello::cores (knows_cores()).
 inline bool knows_bound(const Hello& peer) { return peer.version_max >= kLinkVersionOfBound; }
 inline bool knows_moves(const Hello& peer) { return peer.version_max >= kLinkVersionOfMoves; }
 inline bool knows_ids(const Hello& peer) { return peer.version_max >= kLinkVersionOfIds; }
 inline bool knows_nonces(const Hello& peer) { return peer.version_max >= kLinkVersionOfNonces; }
+inline bool knows_cores(const Hello& peer) { return peer.version_max >= kLinkVersionOfCores; }
 
 // Returns the number of bytes of a CallMeta on a link with this peer: the field `id` is absent on
 // links with older peers.

@@ -32,10 +32,11 @@ Session::Session(Reactor& reactor, Role role, SessionOptions options, const Open
 }
 
 void Session::say_hello() {
-  const Hello hello{.generation = options_.generation,
-                    .legs = options_.legs,
-                    .node = options_.node,
-                    .peer = options_.peer};
+  Hello hello{.generation = options_.generation,
+              .legs = options_.legs,
+              .node = options_.node,
+              .peer = options_.peer};
+  if (role_ == Role::kAcceptor && knows_cores(peer_)) hello.cores = options_.cores;
   lane_->send({.kind = FrameKind::kHello}, {encode(hello)});
 }
 

@@ -49,7 +49,10 @@ TEST_F(HintsPage, HasThePlannersTable) {
     for (const auto column : {Subscription::kUnder, Subscription::kFull, Subscription::kOver}) {
       Hints hints{.concurrency = column};
       if (!none) hints.perf_goal = static_cast<PerfGoal>(goal);
-      row += " " + describe(make_plan(hints, host)) + " |";
+      const std::string small = describe(make_plan(hints, host));
+      hints.payload_bytes = kSmallBytesMax + 1;
+      const std::string large = describe(make_plan(hints, host));
+      row += " " + (small == large ? small : "≤4KiB " + small + "; larger " + large) + " |";
     }
     EXPECT_THAT(page_, HasSubstr(row + "\n"));
   }

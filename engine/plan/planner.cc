@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/plan/planner.h"
 
-#include <sched.h>
-
 #include <algorithm>
 #include <array>
 #include <thread>
 
+#include "base/cores.h"
 #include "base/quantities.h"
 #include "engine/plan/weighing.h"
 
@@ -15,24 +14,28 @@ namespace {
 
 constexpr ProtocolId id(std::string_view name) { return *find_protocol(name); }
 
-// One cell of the planner's table, which planner.h shows: the protocols for small and for large
-// messages, and the polling.
+// One cell of the planner's table, which planner.h shows: the protocols and the polling for small
+// and for large messages.
 struct Choice {
   ProtocolId small;
   ProtocolId large;
   Polling polling;
+  Polling polling_large;
 };
 
+constexpr Choice same(std::string_view name, Polling polling, Polling polling_large) {
+  return {id(name), id(name), polling, polling_large};
+}
 constexpr Choice same(std::string_view name, Polling polling) {
-  return {id(name), id(name), polling};
+  return same(name, polling, polling);
 }
 constexpr Choice split(std::string_view small, std::string_view large, Polling polling) {
-  return {id(small), id(large), polling};
+  return {id(small), id(large), polling, polling};
 }
 
 struct Row {
   std::string_view goal;
-  std::array<Choice, 3> by_subscription;  // under, full, over
+  std::array<Choice, kSubscriptionCount> by_subscription;
 };
 
 constexpr auto kBusy = Polling::kBusy;
@@ -46,12 +49,12 @@ constexpr std::array kTable = {
         {same("direct_write_imm", kBusy), same("direct_write_imm", kBusy),
          same("direct_write_imm", kEvent)}},
     Row{"perf_goal=throughput",
-        {same("direct_write_imm", kBusy), split("direct_write_imm", "rfp", kEvent),
+        {same("direct_write_imm", kEvent, kBusy), split("direct_write_imm", "rfp", kEvent),
          split("direct_write_imm", "rfp", kEvent)}},
     Row{"perf_goal=res_util",
         {split("direct_write_imm", "write_rndv", kEvent), split("eager", "write_rndv", kEvent),
          split("eager", "write_rndv", kEvent)}},
-    Row{"no perf_goal",
+    Row{"none",
         {same("hybrid_eager_rndv", kAdaptive), same("hybrid_eager_rndv", kAdaptive),
          same("hybrid_eager_rndv", kAdaptive)}},
 };
@@ -59,27 +62,40 @@ constexpr std::array kTable = {
 constexpr std::array<std::string_view, 3> kSubscriptions = {"under", "full", "over"};
 constexpr std::array<std::string_view, 3> kPollings = {"busy", "event", "adaptive"};
 
-Subscription subscription(const Hints& hints, const HostFacts& host) {
-  if (!hints.concurrency) return Subscription::kUnder;
-  if (const auto* said = std::get_if<Subscription>(&*hints.concurrency)) return *said;
-  const uint32_t callers = std::get<uint32_t>(*hints.concurrency);
-  if (callers <= host.nic_cores) return Subscription::kUnder;
-  return callers <= host.cores ? Subscription::kFull : Subscription::kOver;
+// Returns how a number of callers compares with the host's cores, for example "is more than the
+// host's 2 cores".
+std::string comparison_words(const HostFacts& host, Subscription column) {
+  const auto counted = [](uint32_t count) {
+    return std::to_string(count) + (count == 1 ? " core" : " cores");
+  };
+  const std::string all = "the host's " + counted(host.cores);
+  if (column == Subscription::kOver) return "is more than " + all;
+  if (host.nic_cores == host.cores) {
+    return (column == Subscription::kUnder ? "is less than " : "is as many as ") + all;
+  }
+  const std::string near = "the " + counted(host.nic_cores) + " near the NIC";
+  return column == Subscription::kUnder
+             ? "is at most " + near + ", of " + std::to_string(host.cores)
+             : "is more than " + near + " and at most " + all;
 }
 
-// Returns the column of the table and why the hints select that column, for example
-// "concurrency=16: over, the host has 2 cores".
-std::string concurrency_words(const Hints& hints, const HostFacts& host, Subscription where) {
-  const std::string column(kSubscriptions[static_cast<size_t>(where)]);
-  if (!hints.concurrency) return "no concurrency (assumed under-subscribed)";
-  if (std::holds_alternative<Subscription>(*hints.concurrency)) return "concurrency=" + column;
-  const std::string callers = std::to_string(std::get<uint32_t>(*hints.concurrency));
-  if (where == Subscription::kUnder && host.nic_cores != host.cores) {
-    return "concurrency=" + callers + ": under, the NIC's node has " +
-           std::to_string(host.nic_cores) + " cores";
+// Returns the hint that selects the column of the table, and why, for example "concurrency=16 is
+// more than the host's 2 cores".
+std::string concurrency_words(const Hints& hints, const HostFacts& host, Subscription column) {
+  if (!hints.concurrency) return "no hint concurrency";
+  if (std::holds_alternative<Subscription>(*hints.concurrency)) {
+    return "concurrency=" + std::string(kSubscriptions[static_cast<size_t>(column)]);
   }
-  return "concurrency=" + callers + ": " + column + ", the host has " + std::to_string(host.cores) +
-         " cores";
+  return "concurrency=" + std::to_string(std::get<uint32_t>(*hints.concurrency)) + " " +
+         comparison_words(host, column);
+}
+
+// Returns the row and the column of the table, and the host's cores if they decided.
+std::string cell_words(const Hints& hints, const HostFacts& host, std::string_view row,
+                       Subscription column) {
+  return "row " + std::string(row) + ", column " +
+         std::string(kSubscriptions[static_cast<size_t>(column)]) + " (" +
+         concurrency_words(hints, host, column) + ")";
 }
 
 std::string protocol_words(const Plan& plan) {
@@ -94,28 +110,49 @@ std::string protocol_words(const Plan& plan) {
 
 HostFacts this_host() {
   HostFacts host;
-  cpu_set_t allowed;
-  const bool known = sched_getaffinity(0, sizeof allowed, &allowed) == 0;
-  host.cores = known ? static_cast<uint32_t>(CPU_COUNT(&allowed))
-                     : std::max(1u, std::thread::hardware_concurrency());
+  const size_t allowed = allowed_cores().size();
+  host.cores = allowed != 0 ? static_cast<uint32_t>(allowed)
+                            : std::max(1u, std::thread::hardware_concurrency());
   host.nic_cores = host.cores;
   host.rdma_absent_reason = "no RDMA device was looked for";
   return host;
 }
 
-Plan make_plan(const Hints& hints, const HostFacts& host) {
+HostFacts HostFacts::with(const CoreCounts& other) const {
+  HostFacts host = *this;
+  host.cores = other.cores;
+  host.nic_cores = other.nic_cores;
+  return host;
+}
+
+namespace {
+
+// Makes the plan that the table gives, without regard to the hints that override the table.
+Plan table_plan(const Hints& hints, const HostFacts& host) {
   const size_t goal = hints.perf_goal ? static_cast<size_t>(*hints.perf_goal) : kTable.size() - 1;
-  const Subscription where = subscription(hints, host);
-  const Choice& choice = kTable[goal].by_subscription[static_cast<size_t>(where)];
+  const Subscription column = subscription(hints.concurrency, host.core_counts());
+  const Choice& choice = kTable[goal].by_subscription[static_cast<size_t>(column)];
 
   Plan plan;
   plan.small = choice.small;
   plan.large = choice.large;
-  plan.polling = choice.polling;
+  if (hints.payload_bytes) plan.slot_bytes = *hints.payload_bytes;
+  const bool large = plan.slot_bytes > kSmallBytesMax;
+  plan.polling = large ? choice.polling_large : choice.polling;
   plan.latency = hints.perf_goal == PerfGoal::kLatency;
-  plan.reason = std::string(kTable[goal].goal) + " and " + concurrency_words(hints, host, where) +
-                ": " + protocol_words(plan) + ", " +
-                std::string(kPollings[static_cast<size_t>(plan.polling)]);
+  plan.reason = cell_words(hints, host, kTable[goal].goal, column);
+  if (choice.polling != choice.polling_large) {
+    plan.reason += std::string(large ? ", messages above " : ", messages up to ") +
+                   exact_size_text(kSmallBytesMax);
+  }
+  plan.reason += ": " + choice_words(plan);
+  return plan;
+}
+
+}  // namespace
+
+Plan make_plan(const Hints& hints, const HostFacts& host) {
+  Plan plan = table_plan(hints, host);
   if (hints.protocol) {
     plan.small = plan.large = *find_protocol(*hints.protocol);
     plan.reason += "; protocol=" + *hints.protocol + " overrides";
@@ -125,7 +162,6 @@ Plan make_plan(const Hints& hints, const HostFacts& host) {
     plan.reason +=
         "; polling=" + std::string(kPollings[static_cast<size_t>(plan.polling)]) + " overrides";
   }
-  if (hints.payload_bytes) plan.slot_bytes = *hints.payload_bytes;
   if (host.rdma && host.measured && !hints.protocol && hints.transport != Path::kTcp) {
     weigh(plan, hints.perf_goal, !hints.polling, *host.measured);
   }

@@ -5,22 +5,24 @@
 //
 // The planner's table gives protocols and polling by performance goal (row) and number of
 // callers (column). A cell names the protocol, or one protocol for small and one for large
-// messages, and after a semicolon the polling. Sources: the design note in docs/architecture.md;
-// HatRPC SC'21 Figure 6 and section 3.3.
+// messages, and after a semicolon the polling.
 //
 //   goal        under                     full                         over
 //   latency     direct_write_imm; busy    direct_write_imm; busy       direct_write_imm; event
-//   throughput  direct_write_imm; busy    small direct_write_imm,      as full
-//                                         large rfp; event
+//   throughput  direct_write_imm;         small direct_write_imm,      as full
+//               small event, large busy   large rfp; event
 //   res_util    small direct_write_imm,   small eager,                 as full
 //               large write_rndv; event   large write_rndv; event
 //   none        hybrid_eager_rndv;        as under                     as under
 //               adaptive
 //
-// small   messages of at most Plan::small_bytes_max; all longer messages are large
-// under   at most HostFacts::nic_cores callers; also without the hint `concurrency`
-// full    more callers than that, but at most HostFacts::cores
-// over    more callers than HostFacts::cores
+// small   messages of at most Plan::small_bytes_max; all longer messages are large. The polling is
+//         chosen once for all messages of a function: its messages are large if the hint
+//         `payload_size` is above kSmallBytesMax
+// under, full, over   engine/plan/subscription.h
+//
+// Sources: HatRPC SC'21 Figure 6 and sections 3.2, 3.3, 4.3 and 5.2;
+// docs/decisions/the-papers-table.md compares each cell with them.
 //
 // Explicit hints (`protocol`, `polling`, `transport`) override the table. Measured costs, which the
 // daemon reads from its `profile`, change the table's choices (weighing.h).
@@ -34,6 +36,7 @@
 
 #include "config/component_costs.h"
 #include "config/hints.h"
+#include "engine/plan/subscription.h"
 #include "engine/protocols.h"
 
 namespace hat::engine {
@@ -42,14 +45,16 @@ inline constexpr uint64_t kSmallBytesMax = 4096;  // HatRPC 4.3: the eager/rende
 
 // The facts about a host on which a plan depends.
 struct HostFacts {
-  uint32_t cores = 1;  // cores that this process may run on
-  // The number of these cores on the NUMA node to which the NIC is attached. If this node is not
-  // known, the same as `cores`.
-  uint32_t nic_cores = 1;
-  bool rdma = false;  // the host has a fabric (access to RDMA) on which lanes can be created
+  uint32_t cores = 1;      // CoreCounts::cores
+  uint32_t nic_cores = 1;  // CoreCounts::nic_cores
+  bool rdma = false;       // the host has a fabric (access to RDMA) on which lanes can be created
   std::string rdma_absent_reason;  // if `rdma` is false: the reason to quote, e.g. "fabric: tcp"
   // The costs of RDMA operations, measured on the host's fabric; null if they were not measured.
   std::shared_ptr<const ComponentCosts> measured;
+
+  CoreCounts core_counts() const { return {cores, nic_cores}; }
+  // Returns these facts with the cores of another host.
+  HostFacts with(const CoreCounts& other) const;
 };
 // Returns the facts about this host: `cores` counts the cores that the scheduler allows this
 // process to use, and `rdma` is false.
@@ -75,8 +80,8 @@ struct Plan {
   bool idempotent = false;
   bool tcp_wanted =
       false;  // `path` is TCP because of the hint `transport: tcp`, not for lack of RDMA
-  // One sentence that gives the hints that decided, the row and the column of the table that these
-  // hints select, and the hints that overrode the table. If `path` is kTcp although the plan would
+  // One sentence that gives the row and the column of the table, the hints and the cores that
+  // selected them, and the hints that overrode the table. If `path` is kTcp although the plan would
   // use RDMA, the sentence also says why.
   std::string reason;
 

@@ -16,35 +16,93 @@ constexpr auto kThroughput = PerfGoal::kThroughput;
 constexpr auto kResUtil = PerfGoal::kResUtil;
 const HostFacts kHost{.cores = 8, .nic_cores = 4, .rdma = true};
 
+// Each cell of the table, for small and for large messages.
 TEST(Planner, FollowsThePapersTable) {
+  constexpr auto kUnder = Subscription::kUnder;
+  constexpr auto kFull = Subscription::kFull;
+  constexpr auto kOver = Subscription::kOver;
   struct Row {
     std::optional<PerfGoal> goal;
-    uint32_t callers;
-    const char* plan;
+    Subscription column;
+    const char* small;
+    const char* large;
   };
-  for (const auto& [goal, callers, plan] : {
-           Row{kLatency, 4, "direct_write_imm, busy"},
-           Row{kLatency, 8, "direct_write_imm, busy"},
-           Row{kLatency, 9, "direct_write_imm, event"},
-           Row{kThroughput, 4, "direct_write_imm, busy"},
-           Row{kThroughput, 5, "≤4KiB direct_write_imm, larger rfp; event"},
-           Row{kThroughput, 9, "≤4KiB direct_write_imm, larger rfp; event"},
-           Row{kResUtil, 1, "≤4KiB direct_write_imm, larger write_rndv; event"},
-           Row{kResUtil, 8, "≤4KiB eager, larger write_rndv; event"},
-           Row{kResUtil, 9, "≤4KiB eager, larger write_rndv; event"},
-           Row{kNone, 1, "hybrid_eager_rndv, adaptive"},
-           Row{kNone, 8, "hybrid_eager_rndv, adaptive"},
-           Row{kNone, 9, "hybrid_eager_rndv, adaptive"},
+  constexpr auto* kRfp = "≤4KiB direct_write_imm, larger rfp; event";
+  constexpr auto* kRendezvous = "≤4KiB direct_write_imm, larger write_rndv; event";
+  constexpr auto* kEager = "≤4KiB eager, larger write_rndv; event";
+  constexpr auto* kHybrid = "hybrid_eager_rndv, adaptive";
+  for (const auto& [goal, column, small, large] : {
+           Row{kLatency, kUnder, "direct_write_imm, busy", "direct_write_imm, busy"},
+           Row{kLatency, kFull, "direct_write_imm, busy", "direct_write_imm, busy"},
+           Row{kLatency, kOver, "direct_write_imm, event", "direct_write_imm, event"},
+           Row{kThroughput, kUnder, "direct_write_imm, event", "direct_write_imm, busy"},
+           Row{kThroughput, kFull, kRfp, kRfp},
+           Row{kThroughput, kOver, kRfp, kRfp},
+           Row{kResUtil, kUnder, kRendezvous, kRendezvous},
+           Row{kResUtil, kFull, kEager, kEager},
+           Row{kResUtil, kOver, kEager, kEager},
+           Row{kNone, kUnder, kHybrid, kHybrid},
+           Row{kNone, kFull, kHybrid, kHybrid},
+           Row{kNone, kOver, kHybrid, kHybrid},
        }) {
-    const Plan made = make_plan({.perf_goal = goal, .concurrency = callers}, kHost);
-    EXPECT_EQ(describe(made), plan) << callers << " callers: " << made.reason;
+    Hints hints{.perf_goal = goal, .concurrency = column};
+    EXPECT_EQ(describe(make_plan(hints, kHost)), small) << "no payload_size";
+    hints.payload_bytes = kSmallBytesMax;
+    EXPECT_EQ(describe(make_plan(hints, kHost)), small) << make_plan(hints, kHost).reason;
+    hints.payload_bytes = kSmallBytesMax + 1;
+    EXPECT_EQ(describe(make_plan(hints, kHost)), large) << make_plan(hints, kHost).reason;
   }
+}
+
+TEST(Planner, ComparesTheCallersWithTheHostsCores) {
+  struct Row {
+    CoreCounts host;
+    uint32_t callers;
+    const char* cell;
+  };
+  for (const auto& [host, callers, cell] : {
+           Row{{28, 14}, 1, "under (concurrency=1 is at most the 14 cores near the NIC, of 28)"},
+           Row{{28, 14}, 14, "under (concurrency=14 is at most the 14 cores near the NIC, of 28)"},
+           Row{{28, 14},
+               15,
+               "full (concurrency=15 is more than the 14 cores near the NIC and at most the host's "
+               "28 cores)"},
+           Row{{28, 14},
+               28,
+               "full (concurrency=28 is more than the 14 cores near the NIC and at most the host's "
+               "28 cores)"},
+           Row{{28, 14}, 29, "over (concurrency=29 is more than the host's 28 cores)"},
+           Row{{28, 1}, 1, "under (concurrency=1 is at most the 1 core near the NIC, of 28)"},
+           Row{{8, 8}, 7, "under (concurrency=7 is less than the host's 8 cores)"},
+           Row{{8, 8}, 8, "full (concurrency=8 is as many as the host's 8 cores)"},
+           Row{{8, 8}, 9, "over (concurrency=9 is more than the host's 8 cores)"},
+           Row{{1, 1}, 1, "full (concurrency=1 is as many as the host's 1 core)"},
+           Row{{1, 1}, 2, "over (concurrency=2 is more than the host's 1 core)"},
+       }) {
+    const Plan plan = make_plan({.concurrency = callers}, kHost.with(host));
+    EXPECT_EQ(plan.reason,
+              "row none, column " + std::string(cell) + ": hybrid_eager_rndv, adaptive");
+  }
+}
+
+TEST(Planner, NamesTheRowAndWhatSelectedTheColumn) {
+  EXPECT_EQ(make_plan({.perf_goal = kLatency}, kHost).reason,
+            "row perf_goal=latency, column under (no hint concurrency): direct_write_imm, busy");
+  EXPECT_EQ(make_plan({.perf_goal = kResUtil, .concurrency = Subscription::kOver}, kHost).reason,
+            "row perf_goal=res_util, column over (concurrency=over): ≤4KiB eager, larger "
+            "write_rndv; event");
+  EXPECT_EQ(make_plan({.perf_goal = kThroughput, .concurrency = 4u}, kHost).reason,
+            "row perf_goal=throughput, column under (concurrency=4 is at most the 4 cores near the "
+            "NIC, of 8), messages up to 4KiB: direct_write_imm, event");
+  EXPECT_EQ(make_plan({.perf_goal = kThroughput, .payload_bytes = 131072}, kHost).reason,
+            "row perf_goal=throughput, column under (no hint concurrency), messages above 4KiB: "
+            "direct_write_imm, busy");
 }
 
 TEST(Planner, TakesTheWordForTheColumn) {
   EXPECT_EQ(describe(make_plan({.perf_goal = kLatency, .concurrency = Subscription::kOver}, kHost)),
             "direct_write_imm, event");
-  EXPECT_EQ(describe(make_plan({.perf_goal = kThroughput}, kHost)), "direct_write_imm, busy");
+  EXPECT_EQ(describe(make_plan({.perf_goal = kLatency}, kHost)), "direct_write_imm, busy");
 }
 
 TEST(Planner, ExplicitHintsWinAndTheReasonSaysSo) {
@@ -53,8 +111,8 @@ TEST(Planner, ExplicitHintsWinAndTheReasonSaysSo) {
       kHost);
   EXPECT_EQ(describe(plan), "herd, busy");
   EXPECT_EQ(plan.reason,
-            "perf_goal=latency and concurrency=9: over, the host has 8 cores: direct_write_imm, "
-            "event; protocol=herd overrides; polling=busy overrides");
+            "row perf_goal=latency, column over (concurrency=9 is more than the host's 8 cores): "
+            "direct_write_imm, event; protocol=herd overrides; polling=busy overrides");
 }
 
 TEST(Planner, SaysWhyTcpCarriesIt) {

@@ -76,7 +76,7 @@ class OutboundStream {
   // --- The lane ---
   // Returns the lane that a call which wants a lane of kind `key` must use at present. Begins to
   // open the wanted lane if it does not exist.
-  PeerLanes::Choice choose(const LaneKey& key) { return peer_->choose(key, endpoint_); }
+  PeerLanes::Choice choose(const WantedLane& lane) { return peer_->choose(lane, endpoint_); }
   uint32_t lane_number() const { return lane_number_; }  // 0: the link's TCP connection
   // Sends later frames on the lane with this number. Call it only while all_taken() returns true,
   // because a frame on the new lane could overtake a frame on the old lane.

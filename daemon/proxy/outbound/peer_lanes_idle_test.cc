@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// daemon/proxy/outbound/peer_lanes_idle_test.cc: tests which RDMA lanes stay open while no call is
-// in flight.
+// daemon/proxy/outbound/peer_lanes_idle_test.cc: tests which RDMA lanes two workers open for a
+// call, and which of them stay open while no call is in flight.
 #include "daemon/proxy/outbound/peer_lanes.h"
 
 #include <gmock/gmock.h>
@@ -14,10 +14,14 @@ using namespace std::chrono_literals;
 
 class TwoWorkers : public testing::Test {
  protected:
+  TwoWorkers() = default;
+  TwoWorkers(const FunctionSpec& function, const FakePair::Server& server)
+      : pair_(function, server) {}
   void call(const FakePair::WirePointer& client) {
     EXPECT_EQ(pair_.call(client, get_call(), get_reply()), get_reply());
   }
-  std::vector<LaneStatus> lanes() { return pair_.caller().worker->link_status().at(0).lanes; }
+  LinkStatus link() { return pair_.caller().worker->link_status().at(0); }
+  std::vector<LaneStatus> lanes() { return link().lanes; }
   uint64_t fallbacks() {
     uint64_t count = 0;
     for (FunctionMetrics& function : pair_.caller().metrics.all()) {
@@ -51,6 +55,35 @@ TEST_F(TwoWorkers, GiveALaneBackAfterTheLastClientHasLeft) {
   EXPECT_EQ(lanes().size(), 1u) << "a client that comes soon finds it";
   pair_.pass(10s);
   EXPECT_EQ(lanes().size(), 0u);
+}
+
+const FunctionSpec kFourCallers{.name = "get",
+                                .hints = {.both = {.perf_goal = PerfGoal::kThroughput,
+                                                   .concurrency = 4u,
+                                                   .payload_bytes = 128 * 1024},
+                                          .client = {},
+                                          .server = {}}};
+
+struct ServerWithTwoCores : TwoWorkers {
+  ServerWithTwoCores() : TwoWorkers(kFourCallers, {.cores = {2, 2}}) {}
+};
+struct OlderServer : TwoWorkers {
+  OlderServer() : TwoWorkers(kFourCallers, {.cores = {2, 2}, .sends_cores = false}) {}
+};
+
+// Four callers are fewer than the 8 cores of host-a, but more than the 2 cores of host-b.
+TEST_F(ServerWithTwoCores, RepliesByTheColumnOfItsOwnHost) {
+  call(pair_.connect_client());
+  ASSERT_EQ(lanes().size(), 1u);
+  EXPECT_EQ(lanes().at(0).protocol, "direct_write_imm / rfp");
+  EXPECT_EQ(link().cores, (engine::CoreCounts{2, 2}));
+}
+
+TEST_F(OlderServer, RepliesByTheColumnOfTheClientsHost) {
+  call(pair_.connect_client());
+  ASSERT_EQ(lanes().size(), 1u);
+  EXPECT_EQ(lanes().at(0).protocol, "direct_write_imm");
+  EXPECT_EQ(link().cores, std::nullopt);
 }
 
 }  // namespace

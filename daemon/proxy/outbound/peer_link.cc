@@ -93,6 +93,7 @@ void PeerLink::on_link_up(engine::Link&) {
   worker_.counters().peer_sessions.at(link_.peer()).add();
   LOG(INFO) << "peer " << link_.peer() << ": link up at " << to_string(link_.address());
   engine::Session& session = link_.session();
+  peer_cores_ = session.peer().cores.value_or(worker_.routes().cores());
   if (rdma_ != nullptr && session.peer().legs != 0) {
     lanes_ = std::make_unique<PeerLanes>(worker_.reactor(), *rdma_, session,
                                          worker_.node().limits.lane_settle, *this);

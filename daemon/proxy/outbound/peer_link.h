@@ -54,9 +54,10 @@ class PeerLink final : public engine::LinkEvents, public PeerLanesEvents {
   LinkMemory link_memory() { return {lanes_->fabric(), registrations_}; }
   BorrowedRanges& borrowed_ranges() { return borrowed_ranges_; }
 
-  // Returns the lane for a call that wants a lane of kind `key`, from a client of this endpoint.
-  PeerLanes::Choice choose(const LaneKey& key, size_t endpoint) {
-    return lanes_ ? lanes_->choose(key, endpoint) : PeerLanes::Choice{.why = without_lanes_};
+  // Returns the lane for a call that wants the lane `wanted`, from a client of this endpoint.
+  PeerLanes::Choice choose(const WantedLane& wanted, size_t endpoint) {
+    return lanes_ ? lanes_->choose(wanted.at(peer_cores_), endpoint)
+                  : PeerLanes::Choice{.why = without_lanes_};
   }
 
   // Begins a stream for `connection`, and returns the stream's number. Call it only while the link
@@ -129,6 +130,8 @@ class PeerLink final : public engine::LinkEvents, public PeerLanesEvents {
   engine::RdmaHost* const rdma_;
   State state_ = State::kCurrent;
   Fallback without_lanes_;  // why calls use TCP while lanes_ is null
+  // The cores of the peer's host; those of this host if the peer's link version does not have them.
+  engine::CoreCounts peer_cores_;
   std::unordered_map<uint32_t, ClientConnection*> streams_;
   // The last frames of ended streams that were sent on RDMA lanes and may not have arrived yet.
   std::vector<LastFrame> last_frames_;

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tests/e2e/scenarios/cores_test.py: workers that are bound to cores, and the hints that hatrpcd warns of.
+"""tests/e2e/scenarios/cores_test.py: workers that are bound to cores, plans that depend on cores, and the hints that
+hatrpcd warns of.
 
 tests/lab/numa_test.py tests the NUMA nodes of hosts that have several.
 """
@@ -9,11 +10,12 @@ import os
 import pathlib
 import subprocess
 import tempfile
+import unittest
 
 import yaml
 
 from setting import PROGRAMS, Client, Scenario, main, manifest, probe_nodes
-from nodes import ask
+from nodes import ask, wait_until
 
 CORES = sorted(os.sched_getaffinity(0))
 ONE_NODE = len(list(pathlib.Path("/sys/devices/system/node").glob("node[0-9]*"))) <= 1
@@ -83,6 +85,37 @@ class Binding(Scenario):
                     self.assertRegex(done.stderr, rf":1:\d+: error: worker_cores: .*{reason}")
             if len(CORES) > 1:
                 self.assertIn(f"hatrpcd may not run on core {CORES[-1]}, only on {allowed};", done.stderr)
+
+
+class Plans(Scenario):
+    @unittest.skipIf(len(CORES) < 2, "the hosts of the two nodes need different numbers of cores")
+    def test_the_cores_of_the_servers_host_decide_how_replies_travel(self):
+        hints = {"perf_goal": "throughput", "concurrency": 1, "payload_size": "128KiB"}
+        latency = {"perf_goal": "latency", "concurrency": 1}  # has the same plan in the columns under and full
+        with probe_nodes(manifest_text=manifest_with({"echo": hints, "add": latency})) as nodes:
+            nodes.b.stop()
+            nodes.b.start(before=("taskset", "-c", str(CORES[0])))
+            with Client(nodes) as calls:
+                def replies_use_rfp():
+                    self.assertEqual(calls.echo(b"x"), b"x")
+                    return "direct_write_imm / rfp" in [lane["protocol"] for link in nodes.a.get("/status")["links"]
+                                                        for lane in link["lanes"] if lane["state"] == "up"]
+                wait_until("a lane with rfp for replies is up", replies_use_rfp)
+            here, there = routes_of(nodes.a)["echo"], routes_of(nodes.b)["echo"]["server"]
+            self.assertEqual(here["server"]["plan"], "direct_write_imm, busy")
+            self.assertEqual(there["plan"], "≤4KiB direct_write_imm, larger rfp; event")
+            self.assertIn("column full (concurrency=1 is as many as the host's 1 core)", there["reason"])
+            self.assertEqual(here["replies"], [{"peer": "host-b", "cores": 1, "nic_cores": 1, "plan": there["plan"],
+                                                "reason": there["reason"]}])
+            shown = subprocess.run([PROGRAMS / "hatctl", "--socket", nodes.a.admin, "routes", "Probe.echo"], text=True,
+                                   capture_output=True, check=True).stdout
+            self.assertIn(f"\nhost       {len(CORES)} cores\n", shown)
+            self.assertIn(f"\n  replies  {there['plan']} from host-b\n", shown)
+            self.assertNotIn("changes nothing", shown, "concurrency: 1 changes the replies")
+            shown = subprocess.run([PROGRAMS / "hatctl", "--socket", nodes.a.admin, "routes", "Probe.add"], text=True,
+                                   capture_output=True, check=True).stdout
+            self.assertIn("The hint concurrency: 1 changes nothing here: it selects the column under, as no hint does.",
+                          " ".join(shown.split()))
 
 
 class Hints(Scenario):
