@@ -58,25 +58,22 @@ constexpr std::array kTable = {
 constexpr std::array<std::string_view, 3> kSubscriptions = {"under", "full", "over"};
 constexpr std::array<std::string_view, 3> kPollings = {"busy", "event", "adaptive"};
 
-// Returns how a number of callers compares with the host's cores, for example "is more than the
-// host's 2 cores".
+// Returns how a number of callers compares with the host's cores, for example "is more than the 2
+// cores that hatrpcd may use".
 std::string comparison_words(const HostFacts& host, Subscription column) {
-  const auto counted = [](uint32_t count) {
-    return std::to_string(count) + (count == 1 ? " core" : " cores");
-  };
-  const std::string all = "the host's " + counted(host.cores);
+  const std::string all = "the " + std::to_string(host.cores) +
+                          (host.cores == 1 ? " core" : " cores") + " that hatrpcd may use";
   if (column == Subscription::kOver) return "is more than " + all;
   if (host.nic_cores == host.cores) {
     return (column == Subscription::kUnder ? "is less than " : "is as many as ") + all;
   }
-  const std::string near = "the " + counted(host.nic_cores) + " near the NIC";
-  return column == Subscription::kUnder
-             ? "is at most " + near + ", of " + std::to_string(host.cores)
-             : "is more than " + near + " and at most " + all;
+  const std::string near = "the " + std::to_string(host.nic_cores) + " near the NIC";
+  return column == Subscription::kUnder ? "is at most " + near + ", of " + all
+                                        : "is more than " + near + " and at most " + all;
 }
 
 // Returns the hint that selects the column of the table, and why, for example "concurrency=16 is
-// more than the host's 2 cores".
+// more than the 2 cores that hatrpcd may use".
 std::string concurrency_words(const Hints& hints, const HostFacts& host, Subscription column) {
   if (!hints.concurrency) return "no hint concurrency";
   if (std::holds_alternative<Subscription>(*hints.concurrency)) {

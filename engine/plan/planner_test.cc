@@ -57,23 +57,34 @@ TEST(Planner, ComparesTheCallersWithTheHostsCores) {
     const char* cell;
   };
   for (const auto& [host, callers, cell] : {
-           Row{{28, 14}, 1, "under (concurrency=1 is at most the 14 cores near the NIC, of 28)"},
-           Row{{28, 14}, 14, "under (concurrency=14 is at most the 14 cores near the NIC, of 28)"},
+           Row{{28, 14},
+               1,
+               "under (concurrency=1 is at most the 14 near the NIC, of the 28 cores that hatrpcd "
+               "may use)"},
+           Row{{28, 14},
+               14,
+               "under (concurrency=14 is at most the 14 near the NIC, of the 28 cores that hatrpcd "
+               "may use)"},
            Row{{28, 14},
                15,
-               "full (concurrency=15 is more than the 14 cores near the NIC and at most the host's "
-               "28 cores)"},
+               "full (concurrency=15 is more than the 14 near the NIC and at most the "
+               "28 cores that hatrpcd may use)"},
            Row{{28, 14},
                28,
-               "full (concurrency=28 is more than the 14 cores near the NIC and at most the host's "
-               "28 cores)"},
-           Row{{28, 14}, 29, "over (concurrency=29 is more than the host's 28 cores)"},
-           Row{{28, 1}, 1, "under (concurrency=1 is at most the 1 core near the NIC, of 28)"},
-           Row{{8, 8}, 7, "under (concurrency=7 is less than the host's 8 cores)"},
-           Row{{8, 8}, 8, "full (concurrency=8 is as many as the host's 8 cores)"},
-           Row{{8, 8}, 9, "over (concurrency=9 is more than the host's 8 cores)"},
-           Row{{1, 1}, 1, "full (concurrency=1 is as many as the host's 1 core)"},
-           Row{{1, 1}, 2, "over (concurrency=2 is more than the host's 1 core)"},
+               "full (concurrency=28 is more than the 14 near the NIC and at most the "
+               "28 cores that hatrpcd may use)"},
+           Row{{28, 14},
+               29,
+               "over (concurrency=29 is more than the 28 cores that hatrpcd may use)"},
+           Row{{28, 1},
+               1,
+               "under (concurrency=1 is at most the 1 near the NIC, of the 28 cores that hatrpcd "
+               "may use)"},
+           Row{{8, 8}, 7, "under (concurrency=7 is less than the 8 cores that hatrpcd may use)"},
+           Row{{8, 8}, 8, "full (concurrency=8 is as many as the 8 cores that hatrpcd may use)"},
+           Row{{8, 8}, 9, "over (concurrency=9 is more than the 8 cores that hatrpcd may use)"},
+           Row{{1, 1}, 1, "full (concurrency=1 is as many as the 1 core that hatrpcd may use)"},
+           Row{{1, 1}, 2, "over (concurrency=2 is more than the 1 core that hatrpcd may use)"},
        }) {
     const Plan plan = make_plan({.concurrency = callers}, kHost.with(host));
     EXPECT_EQ(plan.reason,
@@ -88,8 +99,8 @@ TEST(Planner, NamesTheRowAndWhatSelectedTheColumn) {
             "row perf_goal=res_util, column over (concurrency=over): ≤4KiB eager, larger "
             "write_rndv; event");
   EXPECT_EQ(make_plan({.perf_goal = kThroughput, .concurrency = 4u}, kHost).reason,
-            "row perf_goal=throughput, column under (concurrency=4 is at most the 4 cores near the "
-            "NIC, of 8): direct_write_imm, busy");
+            "row perf_goal=throughput, column under (concurrency=4 is at most the 4 near the "
+            "NIC, of the 8 cores that hatrpcd may use): direct_write_imm, busy");
 }
 
 TEST(Planner, TakesTheWordForTheColumn) {
@@ -104,7 +115,8 @@ TEST(Planner, ExplicitHintsWinAndTheReasonSaysSo) {
       kHost);
   EXPECT_EQ(describe(plan), "herd, busy");
   EXPECT_EQ(plan.reason,
-            "row perf_goal=latency, column over (concurrency=9 is more than the host's 8 cores): "
+            "row perf_goal=latency, column over (concurrency=9 is more than the 8 cores that "
+            "hatrpcd may use): "
             "direct_write_imm, event; protocol=herd overrides; polling=busy overrides");
 }
 
