@@ -107,12 +107,12 @@ HostCores read_host_cores(const FabricConfig& fabric, Cores allowed, const std::
   return host;
 }
 
-size_t count_nic_cores(const HostCores& host) {
-  if (!host.nic_node) return host.allowed.size();
+uint32_t count_nic_cores(const HostCores& host, uint32_t cores) {
+  if (!host.nic_node) return cores;
   Cores near;
   std::ranges::set_intersection(host.allowed, host.nodes.at(*host.nic_node),
                                 std::back_inserter(near));
-  return near.empty() ? host.allowed.size() : near.size();
+  return near.empty() ? cores : std::min(cores, static_cast<uint32_t>(near.size()));
 }
 
 Result<std::vector<WorkerPlacement>> place_workers(const NodeConfig& node, const HostCores& host) {

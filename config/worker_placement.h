@@ -33,9 +33,10 @@ Result<int> find_nic_node(const FabricConfig& fabric, const NumaNodes& nodes,
 // is "" except in tests.
 HostCores read_host_cores(const FabricConfig& fabric, Cores allowed, const std::string& root = "");
 
-// Returns how many of the host's allowed cores are on the NUMA node of its RDMA device. Returns the
-// number of all allowed cores if this node is not known or has none of them.
-size_t count_nic_cores(const HostCores& host);
+// Returns how many of the host's allowed cores are on the NUMA node of its RDMA device: from 1 to
+// `cores`, which is the number of the allowed cores, or another number if they are not known.
+// Returns `cores` if the node is not known or has none of the allowed cores.
+uint32_t count_nic_cores(const HostCores& host, uint32_t cores);
 
 // The cores and the NUMA node of one worker.
 struct WorkerPlacement {

@@ -117,10 +117,15 @@ TEST(WorkerPlacement, ACoreOfNoNodeStillGetsAWorker) {
 }
 
 TEST(WorkerPlacement, CountsTheCoresNearTheDevice) {
-  EXPECT_EQ(count_nic_cores(two_nodes()), 4u);
-  EXPECT_EQ(count_nic_cores(two_nodes({0, 1, 2})), 1u);
-  EXPECT_EQ(count_nic_cores(two_nodes({0, 1})), 2u) << "none is near: all count";
-  EXPECT_EQ(count_nic_cores(without_device()), 8u);
+  EXPECT_EQ(count_nic_cores(two_nodes(), 8), 4u);
+  EXPECT_EQ(count_nic_cores(two_nodes({0, 1, 2}), 3), 1u);
+  EXPECT_EQ(count_nic_cores(two_nodes({0, 1}), 2), 2u) << "none is near: all count";
+  EXPECT_EQ(count_nic_cores(without_device(), 8), 8u);
+  EXPECT_EQ(count_nic_cores(two_nodes(), 3), 3u) << "never more than all cores";
+  EXPECT_EQ(count_nic_cores(two_nodes(Cores{}), 4), 4u) << "the allowed cores are not known";
+  HostCores unknown = without_device();
+  unknown.allowed.clear();
+  EXPECT_EQ(count_nic_cores(unknown, 4), 4u) << "never 0";
 }
 
 // --- Facts about a host ---

@@ -83,16 +83,11 @@ TEST(Routes, NameTheHostTheHintsThatChangeNothingAndTheRepliesOfOtherHosts) {
   routes["host"] = {{"cores", 28}, {"nic_cores", 14}};
   json& function = routes["services"][0]["functions"][0];
   function["server"]["change_nothing"] = {{{"hint", "concurrency: 8"}, {"why", "so it is"}}};
-  function["replies"] = {{{"peer", "host-b"},
-                          {"cores", 2},
-                          {"nic_cores", 2},
-                          {"plan", "rfp, event"},
-                          {"reason", "few"}},
-                         {{"peer", "host-c"},
-                          {"cores", 9},
-                          {"nic_cores", 9},
-                          {"plan", "eager, event"},
-                          {"reason", "!"}}};
+  function["reply_protocol"] = "eager";
+  function["replies"] = {
+      {{"peer", "host-b"}, {"cores", 2}, {"nic_cores", 2}, {"protocol", "rfp"}},
+      {{"peer", "host-c"}, {"cores", 9}, {"nic_cores", 9}, {"protocol", "eager"}},
+      {{"peer", "host-d"}, {"cores", 8}, {"nic_cores", 4}, {"protocol", "herd"}}};
   EXPECT_THAT(routes_text(routes, kPipe),
               StartsWith("fabric     verbs: mlx5_0\n"
                          "host       28 cores, 14 of them near the NIC\n"
@@ -102,9 +97,11 @@ TEST(Routes, NameTheHostTheHintsThatChangeNothingAndTheRepliesOfOtherHosts) {
                          "           because of this\n"
                          "  server   eager, event, timeout 250 ms, idempotent\n"
                          "           of the server\n"
-                         "           The hint concurrency: 8 changes nothing here: so it is.\n"
-                         "  replies  rfp, event from host-b\n"
-                         "           few\n"
+                         "           The hint concurrency: 8 changes nothing in how hatrpcd "
+                         "carries the calls: so it is.\n"
+                         "  replies  rfp, requested from host-b (2 cores)\n"
+                         "  replies  herd, requested from host-d (8 cores, 4 of them near the "
+                         "NIC)\n"
                          "  carried"));
   routes["host"] = {{"cores", 1}, {"nic_cores", 1}};
   EXPECT_THAT(routes_text(routes, kPipe), HasSubstr("\nhost       1 core\n"));

@@ -29,7 +29,8 @@ std::string plan_text(const std::string& side, const json& plan, const Terminal&
   // A hatrpcd of an older version does not send the next two keys.
   for (const json& idle : plan.value("change_nothing", json::array())) {
     text += indented("The hint " + idle.at("hint").get<std::string>() +
-                         " changes nothing here: " + idle.at("why").get<std::string>() + ".",
+                         " changes nothing in how hatrpcd carries the calls: " +
+                         idle.at("why").get<std::string>() + ".",
                      terminal);
   }
   const json numa = plan.value("numa", json(nullptr));
@@ -42,14 +43,22 @@ std::string plan_text(const std::string& side, const json& plan, const Terminal&
   return text + indented(shown, terminal);
 }
 
-// Returns the plan of each peer that replies by another plan than a server on this host would.
-std::string replies_text(const json& function, const Terminal& terminal) {
-  const json& here = function.at("server");
+// Returns the host's cores as text, for example "28 cores, 14 of them near the NIC".
+std::string cores_text(const json& host) {
+  const auto cores = host.at("cores").get<uint32_t>();
+  const auto near = host.at("nic_cores").get<uint32_t>();
+  return std::to_string(cores) + (cores == 1 ? " core" : " cores") +
+         (near == cores ? "" : ", " + std::to_string(near) + " of them near the NIC");
+}
+
+// Returns the peers from which this node requests replies by another protocol than it would from a
+// server on a host like this one.
+std::string replies_text(const json& function) {
   std::string text;
   for (const json& peer : function.value("replies", json::array())) {
-    if (peer.at("plan") == here.at("plan")) continue;
-    text += label_text("replies") + peer.at("plan").get<std::string>() + " from " +
-            peer.at("peer").get<std::string>() + "\n" + indented(peer.at("reason"), terminal);
+    if (peer.at("protocol") == function.at("reply_protocol")) continue;
+    text += label_text("replies") + peer.at("protocol").get<std::string>() + ", requested from " +
+            peer.at("peer").get<std::string>() + " (" + cores_text(peer) + ")\n";
   }
   return text;
 }
@@ -92,7 +101,7 @@ std::string route_text(const std::string& service, const json& function, const T
   } else {
     text += plan_text("client", client, terminal) + plan_text("server", server, terminal);
   }
-  text += replies_text(function, terminal);
+  text += replies_text(function);
   if (const std::string carried = carried_text(function); !carried.empty()) {
     text += "  carried  " + carried + "\n";
   }
@@ -123,11 +132,7 @@ std::string fabric_text(const json& routes, const Terminal& terminal) {
         "\n";
   }
   if (const json host = routes.value("host", json(nullptr)); !host.is_null()) {
-    const auto cores = host.at("cores").get<uint32_t>();
-    const auto near = host.at("nic_cores").get<uint32_t>();
-    text += "host" + std::string(kIndent - 4, ' ') + std::to_string(cores) +
-            (cores == 1 ? " core" : " cores") +
-            (near == cores ? "" : ", " + std::to_string(near) + " of them near the NIC") + "\n";
+    text += "host" + std::string(kIndent - 4, ' ') + cores_text(host) + "\n";
   }
   return text;
 }

@@ -94,10 +94,7 @@ engine::HostFacts explained_host() {
   engine::HostFacts host = engine::this_host();
   host.rdma = true;
   host.rdma_absent_reason.clear();
-  const HostCores cores = read_host_cores({}, allowed_cores());
-  if (const size_t near = count_nic_cores(cores); near != 0) {
-    host.nic_cores = std::min(host.cores, static_cast<uint32_t>(near));
-  }
+  host.nic_cores = count_nic_cores(read_host_cores({}, allowed_cores()), host.cores);
   return host;
 }
 

@@ -30,7 +30,8 @@ TEST(CommandLine, ExplainsForTheCoresOfThisHostUnlessToldOtherwise) {
   const auto here = parse_command_line({"--explain", "kv.thrift"});
   ASSERT_TRUE(here) << here.error().message;
   EXPECT_EQ(here->host.cores, allowed_cores().size());
-  EXPECT_EQ(here->host.nic_cores, count_nic_cores(read_host_cores({}, allowed_cores())));
+  EXPECT_EQ(here->host.nic_cores,
+            count_nic_cores(read_host_cores({}, allowed_cores()), here->host.cores));
   EXPECT_TRUE(here->host.rdma);
   const auto other = parse_command_line({"--explain", "--cores", "28", "kv.thrift"});
   EXPECT_EQ(other->host.core_counts(), (engine::CoreCounts{28, 28}));

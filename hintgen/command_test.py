@@ -62,8 +62,8 @@ class CommandTest(unittest.TestCase):
             "warning: S: numa: 1 (f) is honoured only on hosts whose workers run on node 1" + where,
             "warning: S: numa: nic (g) is honoured only on hosts whose workers run on the NUMA node of the RDMA device"
             + where,
-            "warning: S: the hint idempotent: true changes nothing for f: it has no effect in this version",
-            "warning: S: the hint priority: high changes nothing for g: it has no effect in this version"])
+            "warning: S: the hint idempotent: true changes nothing in how hatrpcd carries the calls of f: it has no effect in this version",
+            "warning: S: the hint priority: high changes nothing in how hatrpcd carries the calls of g: it has no effect in this version"])
         server = self.run_hintgen("--explain", "--side", "server", "hinted.thrift").stdout
         self.assertNotIn("numa: 1", server)
         self.assertIn("numa: nic (g)", server)
@@ -79,21 +79,22 @@ class CommandTest(unittest.TestCase):
 
         same = "the column that it selects has the same plan as the column without it"
         self.assertEqual(warnings("--cores", "8"),
-                         [f"warning: S: the hint concurrency: 8 changes nothing for f, g: {same}"])
+                         [f"warning: S: the hint concurrency: 8 changes nothing in how hatrpcd carries the calls of f, g: {same}"])
         self.assertEqual(warnings("--cores", "28", "--nic-cores", "14"),
-                         ["warning: S: the hint concurrency: 8 changes nothing for f, g: "
-                          "it selects the column under, as no hint does"])
+                         ["warning: S: the hint concurrency: 8 changes nothing in how hatrpcd carries the calls of f, g: "
+                          "it selects the column under, which also applies without the hint"])
         self.assertEqual(warnings("--cores", "4"),
-                         ["warning: S: the hint polling: event changes nothing for the server's side of g: "
+                         ["warning: S: the hint polling: event changes nothing in how hatrpcd carries the calls of g "
+                          "(server's side): "
                           "the plan is the same without it"])
         self.assertEqual(warnings("--cores", "4", "--side", "client"), [])
 
     def test_explain_names_the_row_the_boundary_and_the_cores(self):
         self.write("row.thrift", "service S {\n  hint: perf_goal=res_util, concurrency=15;\n  void f()\n}\n")
-        for words, cell in ((["--cores", "28", "--nic-cores", "14"], "full (concurrency=15 is more than the 14 cores "
-                                                                     "near the NIC and at most the host's 28 cores)"),
-                            (["--cores", "15"], "full (concurrency=15 is as many as the host's 15 cores)"),
-                            (["--cores", "16"], "under (concurrency=15 is less than the host's 16 cores)")):
+        for words, cell in ((["--cores", "28", "--nic-cores", "14"], "full (concurrency=15 is more than the 14 "
+                                                                     "near the NIC and at most the 28 cores that hatrpcd may use)"),
+                            (["--cores", "15"], "full (concurrency=15 is as many as the 15 cores that hatrpcd may use)"),
+                            (["--cores", "16"], "under (concurrency=15 is less than the 16 cores that hatrpcd may use)")):
             with self.subTest(words=words):
                 done = self.run_hintgen("--explain", *words, "row.thrift")
                 self.assertIn(f"row perf_goal=res_util, column {cell}: ", done.stdout)

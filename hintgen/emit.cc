@@ -109,7 +109,7 @@ void warn_of_numa(const ServiceSpec& service, std::optional<Side> side,
   }
 }
 
-// Appends a sentence for each hint that changes nothing on `host`, with the functions that have it.
+// Appends a sentence for each of engine::idle_hints(), with the functions that have the hint.
 void warn_of_idle_hints(const ServiceSpec& service, const engine::HostFacts& host,
                         std::optional<Side> side, std::vector<std::string>& warnings) {
   // The functions of each side, by the hint and the reason.
@@ -123,15 +123,16 @@ void warn_of_idle_hints(const ServiceSpec& service, const engine::HostFacts& hos
   }
   for (const auto& [hint, functions] : idle) {
     const auto warn = [&](const std::string& where, const std::vector<std::string>& names) {
-      warnings.push_back(service.name + ": the hint " + hint.first + " changes nothing for " +
-                         where + names_text(names) + ": " + hint.second);
+      warnings.push_back(service.name + ": the hint " + hint.first +
+                         " changes nothing in how hatrpcd carries the calls of " +
+                         names_text(names) + where + ": " + hint.second);
     };
     if (functions.size() == 2 && functions.begin()->second == functions.rbegin()->second) {
       warn("", functions.begin()->second);
       continue;
     }
     for (const auto& [one, names] : functions) {
-      warn(one == Side::kClient ? "the client's side of " : "the server's side of ", names);
+      warn(one == Side::kClient ? " (client's side)" : " (server's side)", names);
     }
   }
 }

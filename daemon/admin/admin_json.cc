@@ -3,6 +3,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <map>
@@ -61,23 +62,26 @@ json cores_json(const engine::CoreCounts& host) {
   return {{"cores", host.cores}, {"nic_cores", host.nic_cores}};
 }
 
-// The cores of the hosts to which this node has links, by the peer's name. Peers that do not send
-// their cores are absent.
-using PeerCores = std::map<std::string, engine::CoreCounts>;
+// A peer to which this node can have RDMA lanes, and whose cores are known.
+struct Server {
+  engine::CoreCounts cores;
+  uint32_t legs = 0;  // LinkReport::legs
+};
+using Servers = std::map<std::string, Server>;  // by the peer's name
 
-PeerCores cores_of_peers(const Control& control) {
-  PeerCores peers;
+Servers known_peers(const Control& control) {
+  Servers peers;
   for (const LinkReport& link : control.links()) {
-    if (link.cores) peers[link.peer] = *link.cores;
+    if (link.cores && link.legs != 0) peers[link.peer] = {*link.cores, link.legs};
   }
   return peers;
 }
 
-// Returns the cores of the peers that serve the function's service to clients of this node.
-PeerCores servers_of(const Route& route, const NodeConfig& node, const PeerCores& peers) {
-  PeerCores servers;
+// Returns those of `peers` that serve the service to clients of this node.
+Servers servers_of(const std::string& service, const NodeConfig& node, const Servers& peers) {
+  Servers servers;
   for (const EndpointConfig& endpoint : node.endpoints) {
-    if (endpoint.service != route.service) continue;
+    if (endpoint.service != service) continue;
     for (const std::string& name : endpoint.peers) {
       if (const auto peer = peers.find(name); peer != peers.end()) servers.insert(*peer);
     }
@@ -85,34 +89,54 @@ PeerCores servers_of(const Route& route, const NodeConfig& node, const PeerCores
   return servers;
 }
 
-// Returns the plan by which each of `servers` replies.
-json replies_json(const Route& route, const RoutingTable& table, const PeerCores& servers) {
+// The facts about this node and about the servers of one service, for the answer /routes.
+struct RouteContext {
+  const RoutingTable& table;
+  const NumaHints& numa;
+  Servers servers;
+  std::vector<engine::CoreCounts> server_cores;  // of `servers`, each once
+};
+
+RouteContext context_of(const std::string& service, const RoutingTable& table,
+                        const Control& control, const Servers& peers) {
+  RouteContext context{table, control.numa_hints(), servers_of(service, control.node(), peers), {}};
+  for (const auto& [name, server] : context.servers) {
+    if (std::ranges::find(context.server_cores, server.cores) == context.server_cores.end()) {
+      context.server_cores.push_back(server.cores);
+    }
+  }
+  return context;
+}
+
+std::string response_name(const LaneKey& key) {
+  return std::string(engine::protocol(key.response).name);
+}
+
+// Returns the protocol that this node requests for the replies of each server.
+json replies_json(const Route& route, const Servers& servers) {
   json all = json::array();
-  for (const auto& [name, cores] : servers) {
-    const engine::Plan plan = table.server_at(route, cores);
-    json one = cores_json(cores);
-    one.update({{"peer", name}, {"plan", describe(plan)}, {"reason", plan.reason}});
+  if (route.client.tcp_wanted) return all;
+  for (const auto& [name, server] : servers) {
+    const auto key = reachable(route.lanes.small.at(server.cores), server.legs);
+    if (!key) continue;
+    json one = cores_json(server.cores);
+    one.update({{"peer", name}, {"protocol", response_name(*key)}});
     all.push_back(std::move(one));
   }
   return all;
 }
 
-json idle_json(const Route& route, Side side, const RoutingTable& table, const PeerCores& servers) {
-  std::vector<engine::CoreCounts> cores;
-  for (const auto& [name, of_peer] : servers) cores.push_back(of_peer);
+json idle_json(const Route& route, Side side, const RouteContext& context) {
   json all = json::array();
-  for (const engine::IdleHint& one : table.idle_hints(route, side, cores)) {
+  for (const auto& one : context.table.idle_hints(route, side, context.server_cores)) {
     all.push_back({{"hint", one.hint}, {"why", one.why}});
   }
   return all;
 }
 
-json route_json(const Route& route, const RoutingTable& table, const Control& control,
-                const PeerCores& peers) {
-  const PeerCores servers = servers_of(route, control.node(), peers);
-  const NumaHints& numa = control.numa_hints();
+json route_json(const Route& route, const RouteContext& context) {
   const auto numa_json = [&](Side side) -> json {
-    const NumaVerdict* verdict = numa.find(side, route.service, route.method);
+    const NumaVerdict* verdict = context.numa.find(side, route.service, route.method);
     if (verdict == nullptr) return nullptr;
     return {{"hint", verdict->wanted},
             {"node", verdict->node ? json(*verdict->node) : json(nullptr)},
@@ -125,7 +149,7 @@ json route_json(const Route& route, const RoutingTable& table, const Control& co
                 {"small_bytes_max", plan.small_bytes_max},
                 {"timeout_ms", plan.timeout ? json(plan.timeout->count()) : json(nullptr)},
                 {"idempotent", plan.idempotent},
-                {"change_nothing", idle_json(route, side, table, servers)},
+                {"change_nothing", idle_json(route, side, context)},
                 {"numa", numa_json(side)}};
   };
   json function = {{"method", route.method},
@@ -133,7 +157,8 @@ json route_json(const Route& route, const RoutingTable& table, const Control& co
                    {"origin", route.origin},
                    {"client", plan_json(route.client, Side::kClient)},
                    {"server", plan_json(route.server, Side::kServer)},
-                   {"replies", replies_json(route, table, servers)},
+                   {"reply_protocol", response_name(route.lanes.small.at(context.table.cores()))},
+                   {"replies", replies_json(route, context.servers)},
                    {"allow", route.access ? json(route.access->allow) : json(nullptr)},
                    {"allow_mode", route.access && route.access->dry_run ? "dry_run" : "enforce"}};
   function.update(carried_json(total(*route.metrics, Side::kClient), control.fabric_label()));
@@ -251,14 +276,15 @@ json status_json(Control& control) {
 
 json routes_json(Control& control) {
   const auto routes = control.routes();
-  const PeerCores peers = cores_of_peers(control);
+  const Servers peers = known_peers(control);
   json services = json::array();
   for (const auto& service : routes->services()) {
+    const RouteContext context = context_of(service->name(), *routes, control, peers);
     json functions = json::array();
     for (const Route& route : service->functions()) {
-      functions.push_back(route_json(route, *routes, control, peers));
+      functions.push_back(route_json(route, context));
     }
-    functions.push_back(route_json(service->other(), *routes, control, peers));
+    functions.push_back(route_json(service->other(), context));
     services.push_back({{"service", service->name()}, {"functions", functions}});
   }
   return {{"generation", routes->generation()},

@@ -13,14 +13,15 @@
 //                connections_open, upstream_connections_open, buffered_bytes,
 //                local_replies: {token: count}, last_reload: {successful, unix_time, error}}
 //   /routes     {generation, fabric, host: CORES, services: [{service, functions: [{method, oneway,
-//                origin, client: PLAN, server: PLAN, replies: [{peer, cores, nic_cores, plan,
-//                reason}], allow: [text] or null (all peers), allow_mode: "enforce"|"dry_run",
-//                calls_by, carried, fallbacks: as in /functions}]}]}; the last function is
-//                "_other".
+//                origin, client: PLAN, server: PLAN, reply_protocol, replies: [{peer, cores,
+//                nic_cores, protocol}], allow: [text] or null (all peers), allow_mode:
+//                "enforce"|"dry_run", calls_by, carried, fallbacks: as in /functions}]}]}; the last
+//                function is "_other".
 //                PLAN, the plan of this host: {plan, reason, slot_bytes, small_bytes_max,
 //                timeout_ms or null, idempotent, change_nothing: [{hint, why}]}.
-//                `replies` has the plan by which each peer that serves the function replies; it
-//                lacks peers whose cores are not known.
+//                `replies` has the protocol that this node requests for the replies of each peer
+//                that serves the function; it lacks peers without RDMA lanes, and peers whose cores
+//                are not known. `reply_protocol` is the same for a server on a host like this one.
 //                CORES: {cores, nic_cores}
 //   /functions  [{service, method, side, started, in_flight, outcomes: {name: count},
 //                request_bytes, response_bytes, latency: {buckets: [count], sum_ns},

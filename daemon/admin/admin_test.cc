@@ -464,7 +464,7 @@ TEST_F(Admin, RoutesSayWhetherTheHintNumaIsHonoured) {
   EXPECT_EQ(other.at("client").at("numa"), nullptr);
 }
 
-TEST_F(Admin, RoutesGiveThePlanOfEachHostThatReplies) {
+TEST_F(Admin, RoutesGiveTheProtocolOfRepliesFromEachHost) {
   FunctionSpec get{.name = "get"};
   get.hints.both.perf_goal = PerfGoal::kThroughput;
   get.hints.both.payload_bytes = 131'072;
@@ -481,19 +481,23 @@ TEST_F(Admin, RoutesGiveThePlanOfEachHostThatReplies) {
   control_.link_reports[1].cores = engine::CoreCounts{4, 4};
   control_.link_reports[2].cores = engine::CoreCounts{28, 14};
   control_.link_reports[4].cores = engine::CoreCounts{2, 2};  // serves another service
-  const json routes = json::parse(over_unix("GET", "/routes").body);
+  for (LinkReport& link : control_.link_reports) link.legs = engine::kAllLegs;
+  const auto read = [&] { return json::parse(over_unix("GET", "/routes").body); };
+  const json routes = read();
   EXPECT_EQ(routes.at("host"), json({{"cores", 8}, {"nic_cores", 8}}));
   const json& function = routes.at("services").at(0).at("functions").at(0);
-  const json& replies = function.at("replies");
-  ASSERT_EQ(replies.size(), 2u) << "host-d does not say which cores it has";
-  EXPECT_EQ(replies[0].at("peer"), "host-b");
-  EXPECT_EQ(replies[0].at("cores"), 4);
-  EXPECT_EQ(replies[0].at("nic_cores"), 4);
-  EXPECT_THAT(replies[0].at("reason").get<std::string>(),
-              HasSubstr("column over (concurrency=6 is more than the host's 4 cores)"));
-  EXPECT_EQ(replies[0].at("plan"), "≤4KiB direct_write_imm, larger rfp; event over tcp");
-  EXPECT_EQ(replies[1].at("peer"), "host-c");
-  EXPECT_EQ(replies[1].at("plan"), function.at("server").at("plan"));
+  const auto reply = [](const char* peer, int cores, int near, const char* protocol) {
+    return json{{"peer", peer}, {"cores", cores}, {"nic_cores", near}, {"protocol", protocol}};
+  };
+  EXPECT_EQ(function.at("reply_protocol"), "direct_write_imm");
+  EXPECT_EQ(function.at("replies"), json::array({reply("host-b", 4, 4, "rfp"),
+                                                 reply("host-c", 28, 14, "direct_write_imm")}))
+      << "host-d does not say which cores it has";
+  control_.link_reports[1].legs &= ~engine::bit_of(engine::Leg::kFetch0);
+  control_.link_reports[2].legs = 0;
+  EXPECT_EQ(read().at("services").at(0).at("functions").at(0).at("replies"),
+            json::array({reply("host-b", 4, 4, "direct_write_imm")}))
+      << "host-b cannot serve fetches, and host-c has no lanes";
 }
 
 TEST_F(Admin, RoutesNameTheHintsThatChangeNothing) {
@@ -504,9 +508,10 @@ TEST_F(Admin, RoutesNameTheHintsThatChangeNothing) {
   const json routes = json::parse(over_unix("GET", "/routes").body);
   const json& function = routes.at("services").at(0).at("functions").at(0);
   EXPECT_EQ(function.at("client").at("change_nothing"), json::array());
-  EXPECT_EQ(function.at("server").at("change_nothing"),
-            json::array({{{"hint", "concurrency: 3"},
-                          {"why", "it selects the column under, as no hint does"}}}));
+  EXPECT_EQ(
+      function.at("server").at("change_nothing"),
+      json::array({{{"hint", "concurrency: 3"},
+                    {"why", "it selects the column under, which also applies without the hint"}}}));
 }
 
 }  // namespace

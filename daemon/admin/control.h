@@ -37,6 +37,7 @@ struct LinkReport {
   // The cores of the peer's host; nullopt while the link is down, or if the peer does not send
   // them.
   std::optional<engine::CoreCounts> cores;
+  uint32_t legs = 0;  // the legs that both daemons can perform; 0 if there can be no RDMA lanes
 };
 
 struct ReloadReport {

@@ -174,8 +174,7 @@ std::shared_ptr<const RoutingTable> Daemon::make_routes(uint64_t generation,
   host.rdma_absent_reason = rdma.what;
   // The fabric `loop` uses no device: all cores are equally near.
   if (fabric_kind() == "verbs") {
-    host.nic_cores =
-        std::min(host.cores, static_cast<uint32_t>(count_nic_cores(configuration.host)));
+    host.nic_cores = count_nic_cores(configuration.host, host.cores);
   }
   if (configuration.profile && !profile_unused(configuration)) {
     host.measured = std::make_shared<const ComponentCosts>(configuration.profile->costs);

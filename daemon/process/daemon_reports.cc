@@ -31,7 +31,7 @@ std::vector<LinkReport> Daemon::links() const {
     if (!status) continue;
     for (const LinkStatus& link : *status) {
       all.push_back({i, link.peer, link.address, link.up, link.tried, link.last_error,
-                     link.sessions, link.lanes, link.peer_names, link.cores});
+                     link.sessions, link.lanes, link.peer_names, link.cores, link.legs});
     }
   }
   return all;

@@ -198,7 +198,8 @@ std::vector<LinkStatus> Worker::link_status() const {
               peer.link().sessions(),
               peer.lanes() != nullptr ? peer.lanes()->status() : std::vector<LaneStatus>(),
               {},
-              {}};
+              {},
+              peer.lanes() != nullptr ? peer.lanes()->legs() : 0};
     if (!peer.link().up()) continue;
     status.cores = peer.link().session().peer().cores;
     const auto names = peer.link().session().peer_names();

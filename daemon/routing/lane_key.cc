@@ -59,8 +59,10 @@ WantedLanes wanted_lanes(const Plan& client, const Hints& server, const engine::
     Hints hints = server;
     hints.concurrency = static_cast<Subscription>(column);
     const LaneKeys keys = lane_keys(client, make_plan(hints, host));
-    lanes.small.by_column[column] = keys.small;
-    lanes.large.by_column[column] = keys.large;
+    lanes.small.key = keys.small;
+    lanes.large.key = keys.large;
+    lanes.small.response_by_column[column] = keys.small.response;
+    lanes.large.response_by_column[column] = keys.large.response;
   }
   return lanes;
 }

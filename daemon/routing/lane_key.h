@@ -34,12 +34,15 @@ LaneKeys lane_keys(const engine::Plan& client, const engine::Plan& server);
 // The lane that a call wants. The server's daemon sends the replies, so the cores of the server's
 // host decide the column of the planner's table from which the response protocol comes.
 struct WantedLane {
-  std::array<LaneKey, engine::kSubscriptionCount> by_column;
+  LaneKey key;  // all but `response`
+  std::array<engine::ProtocolId, engine::kSubscriptionCount> response_by_column{};
   std::optional<Concurrency> callers;  // the hint `concurrency` of the server's side
 
   // Returns the key of the lane to a server's host with these cores.
-  const LaneKey& at(const engine::CoreCounts& server) const {
-    return by_column[static_cast<size_t>(engine::subscription(callers, server))];
+  LaneKey at(const engine::CoreCounts& server) const {
+    LaneKey lane = key;
+    lane.response = response_by_column[static_cast<size_t>(engine::subscription(callers, server))];
+    return lane;
   }
 };
 // The lanes of a function: `small` and `large` as in LaneKeys.
@@ -48,7 +51,7 @@ struct WantedLanes {
   WantedLane large;
 };
 // Returns the lanes of a function. `client` is the plan of the client's side, and `server` are the
-// hints of the server's side. Of `host`, the facts about this host, the cores are not used.
+// hints of the server's side. `host` has the facts about this host; its cores are not used.
 WantedLanes wanted_lanes(const engine::Plan& client, const Hints& server,
                          const engine::HostFacts& host);
 

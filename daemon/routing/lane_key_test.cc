@@ -50,7 +50,7 @@ TEST(LaneKey, TakesTheRepliesColumnFromTheServersHost) {
   const auto response = [&](std::optional<Concurrency> callers, engine::CoreCounts server) {
     hints.concurrency = callers;
     const WantedLanes lanes = wanted_lanes(plan_of(hints), hints, here);
-    const LaneKey& key = lanes.large.at(server);
+    const LaneKey key = lanes.large.at(server);
     EXPECT_EQ(key.request, make_plan(hints, here).large) << "the requests' leg is the client's";
     EXPECT_EQ(lanes.small.at(server).response, key.response);
     return key.response;

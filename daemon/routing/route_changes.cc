@@ -43,6 +43,20 @@ std::string plan_change(const engine::Plan& before, const engine::Plan& after) {
   return changed.empty() ? is + " unchanged; the reason is now: " + after.reason : changed;
 }
 
+std::string protocol_name(engine::ProtocolId id) { return std::string(engine::protocol(id).name); }
+
+// Returns the protocols that this node requests for replies, by the column of the server's host.
+std::string replies_text(const WantedLanes& lanes) {
+  const auto& [under, full, over] = lanes.small.response_by_column;  // the same for `large`
+  if (under == full && full == over) return protocol_name(under);
+  std::string text = "under " + protocol_name(under) + ", full " + protocol_name(full) + ", over " +
+                     protocol_name(over);
+  Hints hints;
+  hints.concurrency = lanes.small.callers;
+  for (const auto& [key, value] : hint_words(hints)) text += " (" + key + " " + value + ")";
+  return text;
+}
+
 std::string access_text(const std::optional<AccessRule>& access) {
   if (!access) return "everybody";
   std::string text;
@@ -60,6 +74,11 @@ void add_changes(const Route& before, const Route& after, std::vector<std::strin
   }
   if (before.server != after.server) {
     lines.push_back(name + "server: " + plan_change(before.server, after.server));
+  }
+  const std::string replied = replies_text(before.lanes);
+  const std::string replies = replies_text(after.lanes);
+  if (replied != replies && describe(before.server) == describe(after.server)) {
+    lines.push_back(name + "replies from other hosts: " + replied + " → " + replies);
   }
   if (before.access != after.access) {
     lines.push_back(name + "allow: " + access_text(before.access) + " → " +

@@ -16,6 +16,8 @@ namespace hat {
 //   "HatKV.get: client: direct_write_imm, busy → ≤4KiB eager, …"   what describe() returns
 //   "HatKV.get: client: timeout_ms 100 → 250, priority normal → high"
 //   "HatKV.get: client: eager, event unchanged; the reason is now: …"
+// If only the protocol that this node requests for the replies of other hosts differs, a line
+// "HatKV.get: replies from other hosts: …" has this protocol by column of the planner's table.
 // Also returns a line for each function whose `allow` rule differs, such as "HatKV.get: allow:
 // everybody → host-a (dry run)", or that became oneway or two-way, and lines for changed argument
 // types and a changed allow_unknown_fields.

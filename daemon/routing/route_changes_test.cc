@@ -63,6 +63,22 @@ TEST_F(RouteChanges, ReportTheReasonWhereNothingElseDiffers) {
                   HasSubstr("the reason is now: "), HasSubstr("polling"))));
 }
 
+TEST_F(RouteChanges, ReportOtherLanesToOtherHosts) {
+  FunctionSpec before;
+  before.hints.both.perf_goal = PerfGoal::kThroughput;
+  before.hints.both.payload_bytes = 131'072;
+  before.hints.server.concurrency = 2u;
+  FunctionSpec after = before;
+  after.hints.server.concurrency = 3u;  // is under here too
+  EXPECT_THAT(
+      between(kv(before), kv(after)),
+      ElementsAre(HasSubstr("Kv.get: server: direct_write_imm, busy over tcp unchanged"),
+                  "Kv.get: replies from other hosts: under direct_write_imm, full rfp, over rfp "
+                  "(concurrency 2) → under direct_write_imm, full rfp, over rfp (concurrency 3)"));
+  before.hints.both.perf_goal = after.hints.both.perf_goal = PerfGoal::kLatency;
+  EXPECT_EQ(between(kv(before), kv(after)).size(), 1u) << "all columns have the same protocol";
+}
+
 TEST_F(RouteChanges, NameNewFunctionsAndGoneOnesAndOneway) {
   Manifest more = kv({});
   more.services[0].functions.push_back({"put", false, {}, ""});

@@ -82,12 +82,8 @@ class RoutingTable {
   uint64_t generation() const { return generation_; }
   // Returns the cores of this host.
   engine::CoreCounts cores() const { return host_.core_counts(); }
-  // Returns the plan of the function's server's side on a host with these cores.
-  engine::Plan server_at(const Route& route, const engine::CoreCounts& cores) const {
-    return make_plan(effective(route.hints, route.service_hints, Side::kServer), host_.with(cores));
-  }
-  // Returns the hints of one side of the function that change nothing, on this host and in the
-  // replies of `servers` (engine::idle_hints()).
+  // Returns hints of one side of the function that change nothing in how calls are carried, on this
+  // host and in the replies of `servers`, each of which is given once (engine::idle_hints()).
   std::vector<engine::IdleHint> idle_hints(const Route& route, Side side,
                                            std::span<const engine::CoreCounts> servers) const {
     return engine::idle_hints(route.hints, route.service_hints, side, host_, servers);

@@ -24,20 +24,20 @@ TEST(RoutingTable, GivesFunctionsWithoutATimeoutTheNodes) {
   EXPECT_EQ(some.find("Other")->find("any").client.timeout, 3000ms);
 }
 
-TEST(RoutingTable, PlansTheServersSideOfAnotherHost) {
+TEST(RoutingTable, KnowsTheLanesToAnotherHost) {
   FunctionSpec get{.name = "get"};
-  get.hints.both.perf_goal = PerfGoal::kLatency;
+  get.hints.both.perf_goal = PerfGoal::kThroughput;
+  get.hints.both.payload_bytes = 131'072;
   get.hints.both.concurrency = 9u;
   MetricsRegistry metrics{1};
   const RoutingTable table(1, {"", {{"Kv", {}, {get}, ""}}}, {}, {8, 4, true, ""}, metrics);
   EXPECT_EQ(table.cores(), (engine::CoreCounts{8, 4}));
   const Route& route = table.find("Kv")->find("get");
-  EXPECT_EQ(describe(route.server), "direct_write_imm, event");
-  const engine::Plan there = table.server_at(route, {16, 16});
-  EXPECT_EQ(describe(there), "direct_write_imm, busy");
-  EXPECT_EQ(there.reason,
-            "row perf_goal=latency, column under (concurrency=9 is less than the host's 16 cores): "
-            "direct_write_imm, busy");
+  const auto response = [&](engine::CoreCounts server) {
+    return engine::protocol(route.lanes.small.at(server).response).name;
+  };
+  EXPECT_EQ(response(table.cores()), "rfp");
+  EXPECT_EQ(response({16, 16}), "direct_write_imm");
 }
 
 TEST(RoutingTable, KnowsTheHintsThatChangeNothing) {

@@ -31,19 +31,17 @@ bool may_be_in_a_name(char c) {
          c == '-' || c == '_';
 }
 
-// Decodes the bytes after the names, which must be a CoreCounts that a host can have.
+// Decodes the bytes after the names, which must be a CoreCounts.
 Result<CoreCounts> decode_cores(Bytes bytes) {
   CoreCounts cores;
   if (bytes.size() != sizeof cores) {
     return fail(ErrorCode::kProtocol, "the hello has " + std::to_string(bytes.size()) +
                                           " bytes after its names, not 0 or " +
-                                          std::to_string(sizeof cores));
+                                          std::to_string(sizeof cores) +
+                                          ": update the hatrpcd that has the older version");
   }
   std::memcpy(&cores, bytes.data(), sizeof cores);
-  if (is_possible(cores)) return cores;
-  return fail(ErrorCode::kProtocol,
-              "the hello says that the host has " + std::to_string(cores.cores) + " cores, " +
-                  std::to_string(cores.nic_cores) + " of them near its NIC, which is not possible");
+  return cores;
 }
 
 }  // namespace

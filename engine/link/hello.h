@@ -53,6 +53,7 @@ struct Hello {
   // In an acceptor's hello: the cores of the acceptor's host, from which the initiator plans how
   // the acceptor replies. Absent in an initiator's hello, because an acceptor plans nothing for the
   // initiator, and if the peer's link version is below 7, because such a peer does not accept it.
+  // decode_hello() returns them as the peer sent them, which may be impossible (is_possible()).
   std::optional<CoreCounts> cores;
 
   friend bool operator==(const Hello&, const Hello&) = default;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/check.h"
 #include "engine/link/said_by_peer.h"
 
 namespace hat::engine {
@@ -36,8 +37,23 @@ void Session::say_hello() {
               .legs = options_.legs,
               .node = options_.node,
               .peer = options_.peer};
-  if (role_ == Role::kAcceptor && knows_cores(peer_)) hello.cores = options_.cores;
+  if (role_ == Role::kAcceptor && knows_cores(peer_)) {
+    CHECK(is_possible(options_.cores)) << options_.cores.cores << ", " << options_.cores.nic_cores;
+    hello.cores = options_.cores;
+  }
   lane_->send({.kind = FrameKind::kHello}, {encode(hello)});
+}
+
+// The cores only improve plans, so wrong numbers must not prevent the link.
+void Session::drop_useless_cores(Hello& hello) const {
+  if (!hello.cores || (role_ == Role::kInitiator && is_possible(*hello.cores))) return;
+  if (role_ == Role::kInitiator) {
+    LOG(WARNING) << "peer " << hello.node << " says that its host has " << hello.cores->cores
+                 << " cores, " << hello.cores->nic_cores
+                 << " of them near its NIC, which is not possible; plans of its replies use the "
+                    "cores of this host";
+  }
+  hello.cores.reset();
 }
 
 void Session::refuse(const std::string& reason) {
@@ -63,6 +79,7 @@ void Session::take_first_frame(const FrameHeader& header, Bytes payload) {
       return refuse("this is node '" + options_.node + "', not '" + hello->peer + "'");
     }
   }
+  drop_useless_cores(*hello);
   peer_ = std::move(*hello);
   if (role_ == Role::kAcceptor) {
     if (const auto taken = events_.on_hello(*this); !taken) return refuse(taken.error().message);

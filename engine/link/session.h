@@ -103,6 +103,8 @@ class Session final : public LaneEvents {
   void on_cost_frame(const FrameHeader& header, Bytes payload);
   void take_first_frame(const FrameHeader& header, Bytes payload);
   void say_hello();
+  // Removes the cores from a peer's hello if they are impossible, or if this side is the acceptor.
+  void drop_useless_cores(Hello& hello) const;
   void refuse(const std::string& reason);
   void go_down(const std::string& reason);
   void check_alive();

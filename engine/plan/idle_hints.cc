@@ -53,23 +53,45 @@ bool same_on_rdma(const Plan& one, const Plan& other) {
 }
 
 // Returns true if the daemon carries calls by both plans in the same way. The members `priority`
-// and `idempotent` do not count, because nothing uses them in this version.
+// and `idempotent` do not count, because nothing uses them in this version. Nor does `timeout`:
+// only that of the client's side has an effect, which idle_hints() compares.
 bool carries_alike(const Plan& one, const Plan& other) {
   return one.path == other.path && one.tcp_wanted == other.tcp_wanted &&
-         one.polling == other.polling && one.numa == other.numa && one.timeout == other.timeout &&
+         one.polling == other.polling && one.numa == other.numa &&
          (one.path == Path::kTcp || same_on_rdma(one, other));
 }
 
 constexpr const char* kSamePlan = "the plan is the same without it";
 
+// Returns true if the hint concurrency would change the plan without the hints protocol (if
+// `protocol` is true) and polling (if `polling` is true). `without` are the hints that hold without
+// concurrency.
+bool would_count(Hints hints, Hints without, const HostFacts& host, bool protocol, bool polling) {
+  for (Hints* one : {&hints, &without}) {
+    if (protocol) one->protocol.reset();
+    if (polling) one->polling.reset();
+  }
+  const Plan plan = make_plan(hints, host);
+  const Plan plan_without = make_plan(without, host);
+  return plan.polling != plan_without.polling || !same_on_rdma(plan, plan_without);
+}
+
 // Returns why the hint concurrency changes nothing. `without` are the hints that hold without it.
 std::string why_concurrency(const Hints& hints, const Hints& without, const HostFacts& host) {
   const Subscription column = subscription(hints.concurrency, host.core_counts());
   if (!without.concurrency && column == Subscription::kUnder) {
-    return "it selects the column under, as no hint does";
+    return "it selects the column under, which also applies without the hint";
   }
   if (column == subscription(without.concurrency, host.core_counts())) return kSamePlan;
-  if (hints.protocol && hints.polling) return "the hints protocol and polling override the table";
+  if (would_count(hints, without, host, false, true)) {
+    return "the hint polling overrides the table here";
+  }
+  if (would_count(hints, without, host, true, false)) {
+    return "the hint protocol overrides the table here";
+  }
+  if (would_count(hints, without, host, true, true)) {
+    return "the hints protocol and polling override the table here";
+  }
   if (!hints.perf_goal) return "without perf_goal, all columns have the same plan";
   return "the column that it selects has the same plan as the column without it";
 }
@@ -80,6 +102,9 @@ std::string why_idle(std::string_view key, const Hints& hints, const Hints& with
   const Plan plan_without = make_plan(without, host);
   if (plan.priority != plan_without.priority || plan.idempotent != plan_without.idempotent) {
     return "it has no effect in this version";
+  }
+  if (plan.timeout != plan_without.timeout) {
+    return "only the client's side has a timeout";
   }
   if (!same_on_rdma(plan, plan_without)) {
     return "TCP carries the calls" + (plan.tcp_wanted ? " because of the hint transport: tcp"
@@ -107,7 +132,9 @@ std::vector<IdleHint> idle_hints(const HintGroups& function, const HintGroups& s
     HintGroups of_function = function;
     HintGroups of_service = service;
     if (!clear_deciding(key, of_function, of_service, side)) continue;
-    if (!std::ranges::equal(with, plans(of_function, of_service), carries_alike)) continue;
+    const std::vector<Plan> without = plans(of_function, of_service);
+    const bool same_timeout = with.front().timeout == without.front().timeout;  // client's side
+    if (!same_timeout || !std::ranges::equal(with, without, carries_alike)) continue;
     const auto said = std::ranges::find(words, key.name, [](const auto& one) { return one.first; });
     idle.push_back({said->first + ": " + said->second,
                     why_idle(key.name, hints, effective(of_function, of_service, side), host)});

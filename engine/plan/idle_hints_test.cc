@@ -28,7 +28,7 @@ TEST(IdleHints, SayWhyAHintChangesNothing) {
   };
   for (const auto& [hints, line] : {
            Row{{.perf_goal = PerfGoal::kLatency, .concurrency = 4u},
-               "concurrency: 4: it selects the column under, as no hint does"},
+               "concurrency: 4: it selects the column under, which also applies without the hint"},
            Row{{.perf_goal = PerfGoal::kLatency, .concurrency = 8u},
                "concurrency: 8: the column that it selects has the same plan as the column without "
                "it"},
@@ -38,7 +38,9 @@ TEST(IdleHints, SayWhyAHintChangesNothing) {
            .concurrency = 9u,
            .polling = Polling::kBusy,
            .protocol = "herd"},
-               "concurrency: 9: the hints protocol and polling override the table"},
+               "concurrency: 9: the hint polling overrides the table here"},
+           Row{{.perf_goal = PerfGoal::kResUtil, .concurrency = 9u, .protocol = "eager"},
+               "concurrency: 9: the hint protocol overrides the table here"},
            Row{{.payload_bytes = 4096}, "payload_size: 4KiB: the plan is the same without it"},
            Row{{.polling = Polling::kAdaptive},
                "polling: adaptive: the plan is the same without it"},
@@ -66,6 +68,27 @@ TEST(IdleHints, LeaveOutHintsThatChangeThePlan) {
        }) {
     EXPECT_THAT(lines({.both = hints, .client = {}, .server = {}}), IsEmpty());
   }
+}
+
+TEST(IdleHints, NameATimeoutOfTheServersSideAlone) {
+  HintGroups function;
+  function.server.timeout = std::chrono::milliseconds(5);
+  EXPECT_THAT(lines(function, {}, Side::kServer),
+              ElementsAre("timeout_ms: 5: only the client's side has a timeout"));
+}
+
+// Each hint is judged with the others in place, so an idle hint may count without another.
+TEST(IdleHints, JudgeEachHintAlone) {
+  const Hints both{.perf_goal = PerfGoal::kLatency, .concurrency = 9u, .polling = Polling::kEvent};
+  EXPECT_THAT(lines({.both = both, .client = {}, .server = {}}),
+              ElementsAre("concurrency: 9: the hint polling overrides the table here",
+                          "polling: event: the plan is the same without it"));
+  Hints rest = both;
+  rest.polling.reset();
+  EXPECT_THAT(lines({.both = rest, .client = {}, .server = {}}), IsEmpty());
+  rest = both;
+  rest.concurrency.reset();
+  EXPECT_THAT(lines({.both = rest, .client = {}, .server = {}}), IsEmpty());
 }
 
 TEST(IdleHints, CompareWithTheNextGroupThatHasTheHint) {

@@ -14,23 +14,19 @@ namespace {
 
 constexpr ProtocolId id(std::string_view name) { return *find_protocol(name); }
 
-// One cell of the planner's table, which planner.h shows: the protocols and the polling for small
-// and for large messages.
+// One cell of the planner's table, which planner.h shows: the protocols for small and for large
+// messages, and the polling.
 struct Choice {
   ProtocolId small;
   ProtocolId large;
   Polling polling;
-  Polling polling_large;
 };
 
-constexpr Choice same(std::string_view name, Polling polling, Polling polling_large) {
-  return {id(name), id(name), polling, polling_large};
-}
 constexpr Choice same(std::string_view name, Polling polling) {
-  return same(name, polling, polling);
+  return {id(name), id(name), polling};
 }
 constexpr Choice split(std::string_view small, std::string_view large, Polling polling) {
-  return {id(small), id(large), polling, polling};
+  return {id(small), id(large), polling};
 }
 
 struct Row {
@@ -49,7 +45,7 @@ constexpr std::array kTable = {
         {same("direct_write_imm", kBusy), same("direct_write_imm", kBusy),
          same("direct_write_imm", kEvent)}},
     Row{"perf_goal=throughput",
-        {same("direct_write_imm", kEvent, kBusy), split("direct_write_imm", "rfp", kEvent),
+        {same("direct_write_imm", kBusy), split("direct_write_imm", "rfp", kEvent),
          split("direct_write_imm", "rfp", kEvent)}},
     Row{"perf_goal=res_util",
         {split("direct_write_imm", "write_rndv", kEvent), split("eager", "write_rndv", kEvent),
@@ -62,25 +58,22 @@ constexpr std::array kTable = {
 constexpr std::array<std::string_view, 3> kSubscriptions = {"under", "full", "over"};
 constexpr std::array<std::string_view, 3> kPollings = {"busy", "event", "adaptive"};
 
-// Returns how a number of callers compares with the host's cores, for example "is more than the
-// host's 2 cores".
+// Returns how a number of callers compares with the host's cores, for example "is more than the 2
+// cores that hatrpcd may use".
 std::string comparison_words(const HostFacts& host, Subscription column) {
-  const auto counted = [](uint32_t count) {
-    return std::to_string(count) + (count == 1 ? " core" : " cores");
-  };
-  const std::string all = "the host's " + counted(host.cores);
+  const std::string all = "the " + std::to_string(host.cores) +
+                          (host.cores == 1 ? " core" : " cores") + " that hatrpcd may use";
   if (column == Subscription::kOver) return "is more than " + all;
   if (host.nic_cores == host.cores) {
     return (column == Subscription::kUnder ? "is less than " : "is as many as ") + all;
   }
-  const std::string near = "the " + counted(host.nic_cores) + " near the NIC";
-  return column == Subscription::kUnder
-             ? "is at most " + near + ", of " + std::to_string(host.cores)
-             : "is more than " + near + " and at most " + all;
+  const std::string near = "the " + std::to_string(host.nic_cores) + " near the NIC";
+  return column == Subscription::kUnder ? "is at most " + near + ", of " + all
+                                        : "is more than " + near + " and at most " + all;
 }
 
 // Returns the hint that selects the column of the table, and why, for example "concurrency=16 is
-// more than the host's 2 cores".
+// more than the 2 cores that hatrpcd may use".
 std::string concurrency_words(const Hints& hints, const HostFacts& host, Subscription column) {
   if (!hints.concurrency) return "no hint concurrency";
   if (std::holds_alternative<Subscription>(*hints.concurrency)) {
@@ -136,16 +129,10 @@ Plan table_plan(const Hints& hints, const HostFacts& host) {
   Plan plan;
   plan.small = choice.small;
   plan.large = choice.large;
+  plan.polling = choice.polling;
   if (hints.payload_bytes) plan.slot_bytes = *hints.payload_bytes;
-  const bool large = plan.slot_bytes > kSmallBytesMax;
-  plan.polling = large ? choice.polling_large : choice.polling;
   plan.latency = hints.perf_goal == PerfGoal::kLatency;
-  plan.reason = cell_words(hints, host, kTable[goal].goal, column);
-  if (choice.polling != choice.polling_large) {
-    plan.reason += std::string(large ? ", messages above " : ", messages up to ") +
-                   exact_size_text(kSmallBytesMax);
-  }
-  plan.reason += ": " + choice_words(plan);
+  plan.reason = cell_words(hints, host, kTable[goal].goal, column) + ": " + choice_words(plan);
   return plan;
 }
 

@@ -9,16 +9,14 @@
 //
 //   goal        under                     full                         over
 //   latency     direct_write_imm; busy    direct_write_imm; busy       direct_write_imm; event
-//   throughput  direct_write_imm;         small direct_write_imm,      as full
-//               small event, large busy   large rfp; event
+//   throughput  direct_write_imm; busy    small direct_write_imm,      as full
+//                                         large rfp; event
 //   res_util    small direct_write_imm,   small eager,                 as full
 //               large write_rndv; event   large write_rndv; event
 //   none        hybrid_eager_rndv;        as under                     as under
 //               adaptive
 //
-// small   messages of at most Plan::small_bytes_max; all longer messages are large. The polling is
-//         chosen once for all messages of a function: its messages are large if the hint
-//         `payload_size` is above kSmallBytesMax
+// small   messages of at most Plan::small_bytes_max; all longer messages are large
 // under, full, over   engine/plan/subscription.h
 //
 // Sources: HatRPC SC'21 Figure 6 and sections 3.2, 3.3, 4.3 and 5.2;

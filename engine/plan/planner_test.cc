@@ -16,7 +16,6 @@ constexpr auto kThroughput = PerfGoal::kThroughput;
 constexpr auto kResUtil = PerfGoal::kResUtil;
 const HostFacts kHost{.cores = 8, .nic_cores = 4, .rdma = true};
 
-// Each cell of the table, for small and for large messages.
 TEST(Planner, FollowsThePapersTable) {
   constexpr auto kUnder = Subscription::kUnder;
   constexpr auto kFull = Subscription::kFull;
@@ -24,33 +23,30 @@ TEST(Planner, FollowsThePapersTable) {
   struct Row {
     std::optional<PerfGoal> goal;
     Subscription column;
-    const char* small;
-    const char* large;
+    const char* plan;
   };
   constexpr auto* kRfp = "≤4KiB direct_write_imm, larger rfp; event";
   constexpr auto* kRendezvous = "≤4KiB direct_write_imm, larger write_rndv; event";
   constexpr auto* kEager = "≤4KiB eager, larger write_rndv; event";
   constexpr auto* kHybrid = "hybrid_eager_rndv, adaptive";
-  for (const auto& [goal, column, small, large] : {
-           Row{kLatency, kUnder, "direct_write_imm, busy", "direct_write_imm, busy"},
-           Row{kLatency, kFull, "direct_write_imm, busy", "direct_write_imm, busy"},
-           Row{kLatency, kOver, "direct_write_imm, event", "direct_write_imm, event"},
-           Row{kThroughput, kUnder, "direct_write_imm, event", "direct_write_imm, busy"},
-           Row{kThroughput, kFull, kRfp, kRfp},
-           Row{kThroughput, kOver, kRfp, kRfp},
-           Row{kResUtil, kUnder, kRendezvous, kRendezvous},
-           Row{kResUtil, kFull, kEager, kEager},
-           Row{kResUtil, kOver, kEager, kEager},
-           Row{kNone, kUnder, kHybrid, kHybrid},
-           Row{kNone, kFull, kHybrid, kHybrid},
-           Row{kNone, kOver, kHybrid, kHybrid},
+  for (const auto& [goal, column, plan] : {
+           Row{kLatency, kUnder, "direct_write_imm, busy"},
+           Row{kLatency, kFull, "direct_write_imm, busy"},
+           Row{kLatency, kOver, "direct_write_imm, event"},
+           Row{kThroughput, kUnder, "direct_write_imm, busy"},
+           Row{kThroughput, kFull, kRfp},
+           Row{kThroughput, kOver, kRfp},
+           Row{kResUtil, kUnder, kRendezvous},
+           Row{kResUtil, kFull, kEager},
+           Row{kResUtil, kOver, kEager},
+           Row{kNone, kUnder, kHybrid},
+           Row{kNone, kFull, kHybrid},
+           Row{kNone, kOver, kHybrid},
        }) {
     Hints hints{.perf_goal = goal, .concurrency = column};
-    EXPECT_EQ(describe(make_plan(hints, kHost)), small) << "no payload_size";
-    hints.payload_bytes = kSmallBytesMax;
-    EXPECT_EQ(describe(make_plan(hints, kHost)), small) << make_plan(hints, kHost).reason;
-    hints.payload_bytes = kSmallBytesMax + 1;
-    EXPECT_EQ(describe(make_plan(hints, kHost)), large) << make_plan(hints, kHost).reason;
+    EXPECT_EQ(describe(make_plan(hints, kHost)), plan) << "no payload_size";
+    hints.payload_bytes = 131'072;
+    EXPECT_EQ(describe(make_plan(hints, kHost)), plan) << make_plan(hints, kHost).reason;
   }
 }
 
@@ -61,23 +57,34 @@ TEST(Planner, ComparesTheCallersWithTheHostsCores) {
     const char* cell;
   };
   for (const auto& [host, callers, cell] : {
-           Row{{28, 14}, 1, "under (concurrency=1 is at most the 14 cores near the NIC, of 28)"},
-           Row{{28, 14}, 14, "under (concurrency=14 is at most the 14 cores near the NIC, of 28)"},
+           Row{{28, 14},
+               1,
+               "under (concurrency=1 is at most the 14 near the NIC, of the 28 cores that hatrpcd "
+               "may use)"},
+           Row{{28, 14},
+               14,
+               "under (concurrency=14 is at most the 14 near the NIC, of the 28 cores that hatrpcd "
+               "may use)"},
            Row{{28, 14},
                15,
-               "full (concurrency=15 is more than the 14 cores near the NIC and at most the host's "
-               "28 cores)"},
+               "full (concurrency=15 is more than the 14 near the NIC and at most the "
+               "28 cores that hatrpcd may use)"},
            Row{{28, 14},
                28,
-               "full (concurrency=28 is more than the 14 cores near the NIC and at most the host's "
-               "28 cores)"},
-           Row{{28, 14}, 29, "over (concurrency=29 is more than the host's 28 cores)"},
-           Row{{28, 1}, 1, "under (concurrency=1 is at most the 1 core near the NIC, of 28)"},
-           Row{{8, 8}, 7, "under (concurrency=7 is less than the host's 8 cores)"},
-           Row{{8, 8}, 8, "full (concurrency=8 is as many as the host's 8 cores)"},
-           Row{{8, 8}, 9, "over (concurrency=9 is more than the host's 8 cores)"},
-           Row{{1, 1}, 1, "full (concurrency=1 is as many as the host's 1 core)"},
-           Row{{1, 1}, 2, "over (concurrency=2 is more than the host's 1 core)"},
+               "full (concurrency=28 is more than the 14 near the NIC and at most the "
+               "28 cores that hatrpcd may use)"},
+           Row{{28, 14},
+               29,
+               "over (concurrency=29 is more than the 28 cores that hatrpcd may use)"},
+           Row{{28, 1},
+               1,
+               "under (concurrency=1 is at most the 1 near the NIC, of the 28 cores that hatrpcd "
+               "may use)"},
+           Row{{8, 8}, 7, "under (concurrency=7 is less than the 8 cores that hatrpcd may use)"},
+           Row{{8, 8}, 8, "full (concurrency=8 is as many as the 8 cores that hatrpcd may use)"},
+           Row{{8, 8}, 9, "over (concurrency=9 is more than the 8 cores that hatrpcd may use)"},
+           Row{{1, 1}, 1, "full (concurrency=1 is as many as the 1 core that hatrpcd may use)"},
+           Row{{1, 1}, 2, "over (concurrency=2 is more than the 1 core that hatrpcd may use)"},
        }) {
     const Plan plan = make_plan({.concurrency = callers}, kHost.with(host));
     EXPECT_EQ(plan.reason,
@@ -92,11 +99,8 @@ TEST(Planner, NamesTheRowAndWhatSelectedTheColumn) {
             "row perf_goal=res_util, column over (concurrency=over): ≤4KiB eager, larger "
             "write_rndv; event");
   EXPECT_EQ(make_plan({.perf_goal = kThroughput, .concurrency = 4u}, kHost).reason,
-            "row perf_goal=throughput, column under (concurrency=4 is at most the 4 cores near the "
-            "NIC, of 8), messages up to 4KiB: direct_write_imm, event");
-  EXPECT_EQ(make_plan({.perf_goal = kThroughput, .payload_bytes = 131072}, kHost).reason,
-            "row perf_goal=throughput, column under (no hint concurrency), messages above 4KiB: "
-            "direct_write_imm, busy");
+            "row perf_goal=throughput, column under (concurrency=4 is at most the 4 near the "
+            "NIC, of the 8 cores that hatrpcd may use): direct_write_imm, busy");
 }
 
 TEST(Planner, TakesTheWordForTheColumn) {
@@ -111,7 +115,8 @@ TEST(Planner, ExplicitHintsWinAndTheReasonSaysSo) {
       kHost);
   EXPECT_EQ(describe(plan), "herd, busy");
   EXPECT_EQ(plan.reason,
-            "row perf_goal=latency, column over (concurrency=9 is more than the host's 8 cores): "
+            "row perf_goal=latency, column over (concurrency=9 is more than the 8 cores that "
+            "hatrpcd may use): "
             "direct_write_imm, event; protocol=herd overrides; polling=busy overrides");
 }
 

@@ -3,7 +3,7 @@
 // the column of the planner's table (engine/plan/planner.h).
 //
 //   column  number of callers
-//   under   at most the cores near the NIC, and at least one core of the host has no caller
+//   under   at most the cores near the NIC, and at least one of all cores has no caller
 //   full    more than that, and at most all cores
 //   over    more than all cores
 //
@@ -25,7 +25,8 @@ inline constexpr size_t kSubscriptionCount = 3;
 
 // The cores of a host, with which a number of callers is compared.
 struct CoreCounts {
-  uint32_t cores = 1;  // cores that the daemon may run on
+  // The cores that the daemon may run on by its affinity. A CPU quota (cgroup) is not considered.
+  uint32_t cores = 1;
   // The number of these cores on the NUMA node to which the NIC is attached. If this node is not
   // known, the same as `cores`.
   uint32_t nic_cores = 1;

@@ -83,6 +83,8 @@ class PeerLanes final : private engine::LaneSetEvents {
   // Returns the lane for a call that wants a lane of kind `key`, from a client of this endpoint.
   // Begins to open the lane if the lane does not exist and no pause after a failure is running.
   Choice choose(const LaneKey& key, size_t endpoint);
+  // Returns the legs that both sides can perform.
+  uint32_t legs() const { return legs_; }
   // Returns the lane with this number. choose() must have returned the number, and the lane must
   // still exist: on_lane_lost() was not called for it.
   engine::Lane& lane(uint32_t number) { return rdma(number); }

@@ -104,18 +104,18 @@ class Plans(Scenario):
             here, there = routes_of(nodes.a)["echo"], routes_of(nodes.b)["echo"]["server"]
             self.assertEqual(here["server"]["plan"], "direct_write_imm, busy")
             self.assertEqual(there["plan"], "≤4KiB direct_write_imm, larger rfp; event")
-            self.assertIn("column full (concurrency=1 is as many as the host's 1 core)", there["reason"])
-            self.assertEqual(here["replies"], [{"peer": "host-b", "cores": 1, "nic_cores": 1, "plan": there["plan"],
-                                                "reason": there["reason"]}])
+            self.assertIn("column full (concurrency=1 is as many as the 1 core that hatrpcd may use)", there["reason"])
+            self.assertEqual(here["reply_protocol"], "direct_write_imm")
+            self.assertEqual(here["replies"], [{"peer": "host-b", "cores": 1, "nic_cores": 1, "protocol": "rfp"}])
             shown = subprocess.run([PROGRAMS / "hatctl", "--socket", nodes.a.admin, "routes", "Probe.echo"], text=True,
                                    capture_output=True, check=True).stdout
             self.assertIn(f"\nhost       {len(CORES)} cores\n", shown)
-            self.assertIn(f"\n  replies  {there['plan']} from host-b\n", shown)
+            self.assertIn("\n  replies  rfp, requested from host-b (1 core)\n", shown)
             self.assertNotIn("changes nothing", shown, "concurrency: 1 changes the replies")
             shown = subprocess.run([PROGRAMS / "hatctl", "--socket", nodes.a.admin, "routes", "Probe.add"], text=True,
                                    capture_output=True, check=True).stdout
-            self.assertIn("The hint concurrency: 1 changes nothing here: it selects the column under, as no hint does.",
-                          " ".join(shown.split()))
+            self.assertIn("The hint concurrency: 1 changes nothing in how hatrpcd carries the calls: it selects the "
+                          "column under, which also applies without the hint.", " ".join(shown.split()))
 
 
 class Hints(Scenario):
