@@ -13,13 +13,13 @@
 //                local_replies: {token: count}, last_reload: {successful, unix_time, error}}
 //   /routes     {generation, fabric, services: [{service, functions: [{method, oneway, origin,
 //                client: PLAN, server: PLAN, allow: [text] or null (all peers), allow_mode:
-//                "enforce"|"dry_run", calls_by, carried, fallbacks: as in /functions}]}]}; the last
+//                "enforce"|"dry_run", carried, fallbacks: as in /functions}]}]}; the last
 //                function is "_other"; PLAN: {plan, reason, slot_bytes, small_bytes_max,
 //                timeout_ms or null, idempotent}
 //   /functions  [{service, method, side, started, in_flight, outcomes: {name: count},
 //                request_bytes, response_bytes, latency: {buckets: [count], sum_ns},
-//                calls_by: {request_protocol: count}, carried: [{request_protocol,
-//                reply_protocol, fabric, calls}], fallbacks: {reason: count}}]
+//                carried: [{request_protocol, reply_protocol, fabric, calls}],
+//                fallbacks: {reason: count}}]
 //                bucket i counts calls of at most 2^i µs, the last bucket all longer ones; the
 //                counts are not cumulative. /functions?called=1 omits the sides on which a
 //                function was never called
