@@ -62,6 +62,17 @@ inline constexpr std::array kProtocols = {
     Protocol{"hipower", Leg::kBitmap, Leg::kBitmap, Leg::kWriteRndv, "HiPower (NPC'19)"},
 };
 
+static_assert(
+    [] {
+      for (const Protocol& protocol : kProtocols) {
+        for (const Leg fetch : {Leg::kFetch0, Leg::kFetch1, Leg::kFetch2}) {
+          if (protocol.request == fetch || protocol.beyond == fetch) return false;
+        }
+      }
+      return true;
+    }(),
+    "only replies are fetched");
+
 // An index into kProtocols.
 enum class ProtocolId : uint8_t {};
 

@@ -69,8 +69,9 @@ Examples:
 Shows the fabric that RDMA protocols use on this node, or why there is none. Then
 it shows for each function: the plan on both sides, the reason, which protocols
 carried the requests and the replies of local clients' calls (RDMA protocols, or
-TCP and why), and the source location of the function. "_other" is the plan of functions that no
-manifest lists. The exit status is 1 if there is no such function.
+TCP and why), and the source location of the function. "_other" is the plan of
+functions that no manifest lists. The exit status is 1 if there is no such
+function.
 
 Examples:
   hatctl routes

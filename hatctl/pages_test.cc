@@ -107,6 +107,16 @@ TEST(Routes, NameTheHostTheHintsThatChangeNothingAndTheRepliesOfOtherHosts) {
   EXPECT_THAT(routes_text(routes, kPipe), HasSubstr("\nhost       1 core\n"));
 }
 
+// An older hatrpcd does not say by which protocols request and reply were carried.
+TEST(Routes, SayWhyCallsUsedTcpAlsoForAnOlderDaemon) {
+  json routes = some_routes();
+  json& functions = routes["services"][0]["functions"];
+  for (json& function : functions) function.erase("carried");
+  const std::string text = routes_text(routes, kPipe);
+  EXPECT_THAT(text, HasSubstr("\n  carried  some over tcp (down 1, opening 2)\n"));
+  EXPECT_THAT(text, HasSubstr("Kv.log  oneway\n  both     tcp\n           that\n"));
+}
+
 TEST(Routes, SayWhetherTheHintNumaIsHonoured) {
   json routes = some_routes();
   json& function = routes["services"][0]["functions"][0];

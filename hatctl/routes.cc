@@ -74,19 +74,20 @@ std::string way_text(const json& carried) {
 }
 
 // Returns as text how many calls of the function each pair of protocols has carried, and why calls
-// used TCP. For example: "12034 by direct_write_imm / rfp, 1 over tcp (opening 1)".
+// used TCP: "12034 by direct_write_imm / rfp, 1 over tcp (opening 1)". An older hatrpcd does not
+// say what carried the calls; the text then has only the reasons: "some over tcp (opening 1)".
 std::string carried_text(const json& function) {
   std::string text;
   const json ways = function.value("carried", json::array());  // absent: an older hatrpcd
   for (const json& carried : ways) {
     text += (text.empty() ? "" : ", ") + carried.at("calls").dump() + way_text(carried);
   }
-  if (text.empty()) return text;
   std::string missed;
   for (const auto& [reason, calls] : function.at("fallbacks").items()) {
     missed += (missed.empty() ? "" : ", ") + reason + " " + calls.dump();
   }
-  return missed.empty() ? text : text + " (" + missed + ")";
+  if (missed.empty()) return text;
+  return (text.empty() ? "some over tcp" : text) + " (" + missed + ")";
 }
 
 std::string route_text(const std::string& service, const json& function, const Terminal& terminal) {

@@ -40,8 +40,8 @@ COSTS = {
 NOTES = ("All processes share one machine. Without an RDMA device the daemons exchange messages "
          "through shared memory. Each client has one connection and one call at a time, and checks "
          "the checksum of each answer, which the server computes too. The file of all values has "
-         "by_wanted: the share of the calls that used the forced protocol, or any RDMA protocol if "
-         "none was forced.")
+         "by_wanted: the share of the calls whose request and reply used the forced protocol (or its "
+         "rendezvous, for messages that fit no slot), or whose request used any RDMA protocol if none was forced.")
 
 
 MEASURES = (*ways.CODE, "bench/account.h", "bench/atb")
@@ -120,7 +120,7 @@ class Atb:
             way.change_manifest(manifest_of(peer, self.goal, point["bytes"],
                                             point.get("clients", 1)))
             self.open_lanes(way, words)
-        protocols_before = way.calls_by_protocol() if way.admins else None
+        before = way.calls_by_way() if way.admins else None
         sidecars, server = way.cpu_seconds()
         time = ["--iterations", 0, "--seconds", seconds, "--warm-up", WARM_UP]
         found = self.run(way, words, time, seconds + WARM_UP)
@@ -129,8 +129,8 @@ class Atb:
         values = {**self.values(found), "sidecar_cpu_us": (sidecars_then - sidecars) * 1e6 / calls,
                   "server_cpu_us": (server_then - server) * 1e6 / calls}
         if way.admins:
-            counts = way.calls_by_protocol() - protocols_before
-            wanted = 1 - ways.share(counts, "tcp") if peer in (SERVICE, FUNCTION) \
+            counts = way.calls_by_way() - before
+            wanted = ways.rdma_share(counts) if peer in (SERVICE, FUNCTION) \
                 else ways.planned_share(counts, protocol_of(peer))
             values["by_wanted"] = 100 * wanted
         return values

@@ -155,9 +155,16 @@ class Way:
         The result is a Counter, so that the difference of two results is the calls of a measurement.
         """
         counts = collections.Counter()
+        for (request, _), calls in self.calls_by_way(method).items():
+            counts[request] += calls
+        return counts
+
+    def calls_by_way(self, method=None):
+        """Returns the number of calls so far by what carried request and reply, as a Counter of (request, reply)."""
+        counts = collections.Counter()
         for labels, value in self.metrics("hatrpc_calls_total"):
             if method in (None, labels.get("thrift_method")):
-                counts[labels["request_protocol"]] += int(value)
+                counts[labels["request_protocol"], labels["reply_protocol"]] += int(value)
         return counts
 
     def change_manifest(self, manifest):
@@ -193,16 +200,27 @@ def write_whole(file, text):
 
 
 def share(counts, *protocols):
-    """Returns the share (0 to 1) of the calls in `counts` whose requests one of `protocols` carried."""
+    """Returns the share (0 to 1) of the calls in `counts` (by protocol) whose requests one of `protocols` carried."""
     return sum(counts[protocol] for protocol in set(protocols)) / counts.total() if counts.total() else 0.0
 
 
 def planned_share(counts, protocol):
-    """Returns the share of the calls in `counts` that were carried as a plan with `protocol` says.
+    """Returns the share of the calls in `counts` (by way) whose request and reply were carried as `protocol` says.
 
-    A request that is too large for a slot is counted by the name of the protocol's rendezvous.
+    A message that is too large for a slot is counted by the name of the protocol's rendezvous. A call without a reply
+    counts by its request. On a lane of rfp, farm or pilaf, write_rndv is also the name of large replies that were
+    pushed while the client's daemon did not READ; the share cannot tell the two apart.
     """
-    return share(counts, protocol, "read_rndv" if protocol in ("ar_grpc", "read_rndv") else "write_rndv")
+    rendezvous = "read_rndv" if protocol in ("ar_grpc", "read_rndv") else "write_rndv"
+    planned = sum(calls for (request, reply), calls in counts.items()
+                  if request in (protocol, rendezvous) and reply in (protocol, rendezvous, "none"))
+    return planned / counts.total() if counts.total() else 0.0
+
+
+def rdma_share(counts):
+    """Returns the share of the calls in `counts` (by way) whose requests RDMA carried."""
+    return 1 - sum(calls for (request, _), calls in counts.items() if request == "tcp") / counts.total() \
+        if counts.total() else 0.0
 
 
 class Peers:

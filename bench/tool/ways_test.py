@@ -49,9 +49,13 @@ class Ways(unittest.TestCase):
                     way.cpu_seconds()
 
     def test_planned_share(self):
-        counts = ways.collections.Counter(eager=5, write_rndv=3, read_rndv=1, tcp=1)
-        for protocol, part in (("eager", 0.8), ("write_rndv", 0.3), ("ar_grpc", 0.1), ("read_rndv", 0.1)):
+        counts = ways.collections.Counter({
+            ("rfp", "rfp"): 5, ("write_rndv", "rfp"): 1, ("rfp", "eager"): 2, ("rfp", "none"): 1,
+            ("read_rndv", "read_rndv"): 4, ("eager", "write_rndv"): 2, ("tcp", "tcp"): 5})
+        for protocol, part in (("rfp", 0.35), ("eager", 0.1), ("write_rndv", 0), ("ar_grpc", 0.2), ("read_rndv", 0.2)):
             self.assertEqual(ways.planned_share(counts, protocol), part)
+        self.assertEqual(ways.rdma_share(counts), 0.75)
+        self.assertEqual(ways.rdma_share(ways.collections.Counter()), 0.0)
 
     def test_share(self):
         for counts, part in (({"eager": 3, "tcp": 1}, 0.75), ({"tcp": 1}, 0.0), ({}, 0.0)):

@@ -20,11 +20,8 @@ namespace {
 // Returns the number of calls by what carried them, and of fallbacks by reason. Only the client's
 // side counts them; zeros are omitted. `fabric` is Control::fabric_label().
 json carried_json(const FunctionTotals& totals, const std::string& fabric) {
-  json calls = json::object();  // by what carried the requests
   json carried = json::array();
   for (const auto& [way, count] : totals.ways) {
-    json& sum = calls[std::string(name(way.request))];
-    sum = count + (sum.is_null() ? 0 : sum.get<uint64_t>());
     carried.push_back({{"request_protocol", name(way.request)},
                        {"reply_protocol", name(way.reply)},
                        {"fabric", way.request == Carrier::kTcp ? "tcp" : fabric},
@@ -35,7 +32,7 @@ json carried_json(const FunctionTotals& totals, const std::string& fabric) {
     if (totals.fallbacks[i] == 0) continue;
     fallbacks[kFallbackNames[i]] = totals.fallbacks[i];
   }
-  return {{"calls_by", calls}, {"carried", carried}, {"fallbacks", fallbacks}};
+  return {{"carried", carried}, {"fallbacks", fallbacks}};
 }
 
 json costs_json(const ComponentCosts& costs) {

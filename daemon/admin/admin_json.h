@@ -15,8 +15,8 @@
 //   /routes     {generation, fabric, host: CORES, services: [{service, functions: [{method, oneway,
 //                origin, client: PLAN, server: PLAN, reply_protocol, replies: [{peer, cores,
 //                nic_cores, protocol}], allow: [text] or null (all peers), allow_mode:
-//                "enforce"|"dry_run", calls_by, carried, fallbacks: as in /functions}]}]}; the last
-//                function is "_other".
+//                "enforce"|"dry_run", carried, fallbacks: as in /functions}]}]}; the last function
+//                is "_other".
 //                PLAN, the plan of this host: {plan, reason, slot_bytes, small_bytes_max,
 //                timeout_ms or null, idempotent, change_nothing: [{hint, why}]}.
 //                `replies` has the protocol that this node requests for the replies of each peer
@@ -25,8 +25,8 @@
 //                CORES: {cores, nic_cores}
 //   /functions  [{service, method, side, started, in_flight, outcomes: {name: count},
 //                request_bytes, response_bytes, latency: {buckets: [count], sum_ns},
-//                calls_by: {request_protocol: count}, carried: [{request_protocol,
-//                reply_protocol, fabric, calls}], fallbacks: {reason: count}}]
+//                carried: [{request_protocol, reply_protocol, fabric, calls}],
+//                fallbacks: {reason: count}}]
 //                bucket i counts calls of at most 2^i µs, the last bucket all longer ones; the
 //                counts are not cumulative. /functions?called=1 omits the sides on which a
 //                function was never called

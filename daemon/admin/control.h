@@ -92,7 +92,8 @@ class Control {
   virtual std::vector<LinkReport> links() const = 0;
   virtual std::string fabric() const = 0;  // describes the RDMA fabric, or says why there is none
   virtual std::string fabric_kind() const = 0;  // "verbs", "loop" or "none"
-  // Returns the fabric as reports of calls name it: "verbs:DEVICE", "loop" or "none".
+  // Returns the fabric of the first worker as reports of calls name it: "verbs:DEVICE", "loop" or
+  // "none".
   virtual std::string fabric_label() const = 0;
   // Returns the cores and the NUMA node of each worker.
   virtual std::vector<WorkerPlacement> placements() const = 0;

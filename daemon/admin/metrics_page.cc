@@ -105,15 +105,15 @@ void add_calls(Page& page, const CalledFunctions& called) {
       [](const FunctionTotals& totals) { return totals.response_bytes; });
 }
 
-// Returns `used`, and without calls the ways that the function's plan names, and TCP. These ways
-// have series before they are used, because PromQL's increase() ignores the first value of a new
-// series.
+// Returns `used`, and without calls the ways of complete calls by which the function's plan and TCP
+// carry them. These ways have series before they are used, because PromQL's increase() ignores the
+// first value of a new series.
 std::vector<WayCount> with_planned(std::vector<WayCount> used, const Route* route) {
-  std::vector<CallWay> planned = {{Carrier::kTcp, Carrier::kTcp}};
+  const bool oneway = route != nullptr && route->oneway;
+  std::vector<CallWay> planned = {{Carrier::kTcp, oneway ? Carrier::kNone : Carrier::kTcp}};
   if (route != nullptr && route->client.path == Path::kRdma) {
     for (const LaneKey& lane : {route->lanes.small, route->lanes.large}) {
-      planned.push_back(
-          {carrier(lane.request), route->oneway ? Carrier::kNone : carrier(lane.response)});
+      planned.push_back({carrier(lane.request), oneway ? Carrier::kNone : carrier(lane.response)});
     }
   }
   for (const CallWay& way : planned) {

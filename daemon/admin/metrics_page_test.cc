@@ -163,6 +163,18 @@ TEST_F(Exposition, HasTheProtocolsThatThePlanNamesAndThoseThatWereUsed) {
   EXPECT_EQ(value(calls, carried("tcp", "none", "tcp")), 1);
 }
 
+TEST_F(Exposition, HasNoReplyInTheSeriesOfAOnewayFunction) {
+  FunctionSpec function{.name = "get", .oneway = true};
+  function.hints.both.protocol = "direct_write_imm";
+  control_.set_manifest({"", {{"Kv", {}, {function}, ""}}}, {8, 8, true, ""});
+  get(Side::kClient, 0).started.add();
+  EXPECT_EQ(value("hatrpc_calls_total", carried("tcp", "none", "tcp")), 0);
+  EXPECT_EQ(value("hatrpc_calls_total", carried("direct_write_imm", "none", "verbs:mlx5_0")), 0);
+  const auto all = families();
+  EXPECT_EQ(std::ranges::find(all, "hatrpc_calls_total", &MetricFamilyText::name)->samples.size(),
+            2u);
+}
+
 TEST_F(Exposition, StaysSmallHoweverManyFunctionsAreNeverCalled) {
   const size_t before = series_of({});
   Manifest manifest;

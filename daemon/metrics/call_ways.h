@@ -6,7 +6,7 @@
 //          metrics page shows only the ways that were used, and those that the plan names.
 // Memory   The counters of a function are allocated when the first call of the function ends, in
 //          each worker.
-// Thread   One worker calls CallWays::add(); any thread calls add_to().
+// Thread   One worker calls CallWays::add(); any thread calls used() and add_to().
 #pragma once
 
 #include <array>
@@ -50,7 +50,7 @@ constexpr Carrier carrier_by(engine::Leg leg, engine::ProtocolId planned, engine
 class LargestPiece {
  public:
   // Adds a piece. Calls `carrier_of_piece` only if the piece is larger than all earlier pieces.
-  void add(size_t bytes, const auto& carrier_of_piece) {
+  void add(uint32_t bytes, const auto& carrier_of_piece) {
     if (carrier_ != Carrier::kNone && bytes <= bytes_) return;
     bytes_ = bytes;
     carrier_ = carrier_of_piece();
@@ -59,7 +59,7 @@ class LargestPiece {
   Carrier carrier() const { return carrier_; }
 
  private:
-  size_t bytes_ = 0;
+  uint32_t bytes_ = 0;
   Carrier carrier_ = Carrier::kNone;
 };
 
@@ -95,6 +95,8 @@ class CallWays {
     if (counters == nullptr) counters = make();
     (*counters)[index(way)].add();
   }
+  // Returns true if a call was counted.
+  bool used() const { return counters_.load(std::memory_order_acquire) != nullptr; }
   // Adds the number of calls of each way to `counts`.
   void add_to(Counts& counts) const {
     const Counters* counters = counters_.load(std::memory_order_acquire);

@@ -43,7 +43,7 @@ TEST(Carrier, IsThePlannedProtocolIfItsLegHasCarriedTheMessage) {
 TEST(LargestPiece, HasTheCarrierOfTheFirstOfTheLargestPieces) {
   LargestPiece pieces;
   EXPECT_EQ(pieces.carrier(), Carrier::kNone);
-  const auto add = [&](size_t bytes, Carrier carrier) {
+  const auto add = [&](uint32_t bytes, Carrier carrier) {
     pieces.add(bytes, [&] { return carrier; });
     return pieces.carrier();
   };
@@ -63,15 +63,17 @@ TEST(CallWays, AreListedIfTheyWereUsedAndAddUp) {
   CallWays::Counts counts{};
   here.add_to(counts);
   EXPECT_THAT(CallWays::list(counts), IsEmpty());
+  EXPECT_FALSE(here.used());
   here.add(last);
   here.add(first);
   there.add(last);
+  EXPECT_TRUE(here.used());
   here.add_to(counts);
   there.add_to(counts);
   EXPECT_THAT(CallWays::list(counts), ElementsAre(WayCount{first, 1}, WayCount{last, 2}));
 }
 
-// No two ways share a counter, and each has one.
+// Each way has a counter of its own.
 TEST(CallWays, HaveACounterEach) {
   CallWays ways;
   for (size_t request = 0; request + 1 < kCarrierCount; ++request) {

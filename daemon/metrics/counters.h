@@ -43,8 +43,9 @@ struct FunctionCounters {
   Counter request_bytes;
   Counter response_bytes;
   LatencyHistogram<Counter, kLatencyBuckets> latency;
-  // Counted on the client's side, when a call ends of which a part was sent: the call by what
-  // carried it, and fallbacks (calls over TCP that wanted RDMA) by reason.
+  // Counted on the client's side. When a call ends, and a part of its request was sent, the worker
+  // counts the call by its carriers, and a fallback (a call over TCP that wanted RDMA) by its
+  // reason.
   CallWays ways;
   std::array<Counter, kFallbackCount> fallbacks;
   // Counted on the server's side: calls that an `allow` rule denies. [0]: refused; [1]: served,

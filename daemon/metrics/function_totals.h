@@ -16,7 +16,9 @@ struct FunctionTotals {
   uint64_t started = 0;
   uint64_t request_bytes = 0;
   uint64_t response_bytes = 0;
-  std::vector<WayCount> ways;  // how often the calls used each way; without zeros
+  // How often the calls used each way; without zeros. Empty on the server's side, which does not
+  // count ways.
+  std::vector<WayCount> ways;
   std::array<uint64_t, kFallbackCount> fallbacks{};
   std::array<uint64_t, 2> denied{};
 
@@ -38,9 +40,22 @@ inline bool was_called(FunctionMetrics& function, Side side) {
   return false;
 }
 
+// Returns FunctionTotals::ways. Looks at no counter if no call of the function has ended.
+inline std::vector<WayCount> total_ways(FunctionMetrics& function) {
+  bool used = false;
+  for (size_t worker = 0; worker < function.workers(); ++worker) {
+    used = used || function.at(Side::kClient, worker).ways.used();
+  }
+  if (!used) return {};
+  CallWays::Counts counts{};
+  for (size_t worker = 0; worker < function.workers(); ++worker) {
+    function.at(Side::kClient, worker).ways.add_to(counts);
+  }
+  return CallWays::list(counts);
+}
+
 inline FunctionTotals total(FunctionMetrics& function, Side side) {
   FunctionTotals sum;
-  CallWays::Counts ways{};
   for (size_t worker = 0; worker < function.workers(); ++worker) {
     const FunctionCounters& counters = function.at(side, worker);
     for (size_t i = 0; i < sum.outcomes.size(); ++i) {
@@ -50,13 +65,12 @@ inline FunctionTotals total(FunctionMetrics& function, Side side) {
     sum.started += counters.started.value();
     sum.request_bytes += counters.request_bytes.value();
     sum.response_bytes += counters.response_bytes.value();
-    counters.ways.add_to(ways);
     for (size_t i = 0; i < sum.fallbacks.size(); ++i) {
       sum.fallbacks[i] += counters.fallbacks[i].value();
     }
     for (size_t i = 0; i < sum.denied.size(); ++i) sum.denied[i] += counters.denied[i].value();
   }
-  sum.ways = CallWays::list(ways);
+  if (side == Side::kClient) sum.ways = total_ways(function);
   return sum;
 }
 

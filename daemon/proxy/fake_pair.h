@@ -96,6 +96,14 @@ class FakePair {
   }
 
   Node& caller() { return a_; }
+  Node& server() { return b_; }
+  // Delivers bytes to the caller over the link's TCP connection, as if the server's node had sent
+  // them.
+  void receive_over_tcp(const std::string& bytes) {
+    here_->incoming += bytes;
+    FakeNode::read(here_);
+    reactor_.end_iteration();
+  }
   WirePointer connect_client() {
     a_.worker->accept_client(0, accept());
     return reactor_.wires.back();

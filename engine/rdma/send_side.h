@@ -80,8 +80,8 @@ class SendSide {
   bool takes_more() const { return waiting_.empty() && sent_ - returned_ < out_.size(); }
   bool congested() const { return congested_; }
   bool idle() const { return waiting_.empty() && acked_ == sent_; }
-  // Returns the leg that carries a frame with this header, if the frame is sent now. For all frames
-  // but replies, the leg depends only on the frame's size.
+  // Returns the leg that carries a frame with this header, if the frame is sent now. For requests,
+  // the leg depends only on the frame's size, because no protocol fetches requests (protocols.h).
   Leg leg_for(const FrameHeader& frame) const;
   Fate fate(uint64_t number) const;
   // Reads the report in an envelope of the other side: how many messages the other side has

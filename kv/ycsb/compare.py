@@ -53,7 +53,7 @@ class Comparison:
 
     def measure(self, peer, point, seconds):
         way = self.peers[peer]
-        before = way.calls_by_protocol() if way.admins else None
+        before = way.calls_by_way() if way.admins else None
         found = self.site.client(self.driver("run", way.address, point["threads"], "--seconds",
                                              seconds, "--warm-up", WARM_UP), seconds + WARM_UP)
         values = {"calls_per_s": found["calls_per_s"], **clock.values(found)}
@@ -62,9 +62,9 @@ class Comparison:
             if times["operations"]:
                 values |= {f"{operation}_{time}": times[time] for time in TIMES}
         if way.admins:
-            calls = way.calls_by_protocol() - before
+            calls = way.calls_by_way() - before
             values["as_planned"] = (ways.planned_share(calls, PROTOCOLS[peer]) if peer in PROTOCOLS
-                                    else 1 - ways.share(calls, "tcp"))
+                                    else ways.rdma_share(calls))
         return values
 
 
@@ -153,5 +153,6 @@ def make(name, letter, figure, shares):
         notes="The clients, both daemons and the store share one machine and its cores; between the "
               "daemons there is no NIC. As in the paper, AR-gRPC, HERD, Pilaf and RFP are emulated: their "
               "protocol is forced, on the same store. An operation of ten records counts once. "
-              "The file of all values has as_planned: the share of the calls that used the forced "
-              "protocol, or any RDMA protocol if hints choose. The other calls used TCP.")
+              "The file of all values has as_planned: the share of the calls whose request and reply used the "
+              "forced protocol (or its rendezvous, for messages that fit no slot), or whose request used any RDMA "
+              "protocol if hints choose. The other calls used TCP, or had a reply that another protocol carried.")

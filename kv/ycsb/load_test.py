@@ -36,6 +36,12 @@ def by_function(calls):
     return {function: count for function, count in counts.items() if count}
 
 
+def replies_that_were_read(calls):
+    """Returns how many of `calls` (place.calls()) of multiget had replies that the client's daemon READ."""
+    return sum(count for (function, protocols), count in calls.items()
+               if function == "multiget" and protocols.endswith("/ rfp"))
+
+
 class Load(unittest.TestCase):
     def drive(self, place, driver, workload, *more):
         """Runs a driver and checks the workload's proportions; returns the counts of the driver and of the daemon."""
@@ -61,6 +67,17 @@ class Load(unittest.TestCase):
                 self.assertEqual(by_function(place.calls()), {"put": RECORDS})
                 counts, carried = self.drive(place, runner, "a")  # dataintegrity=true makes the driver check values
                 self.assert_made(counts, carried)
+
+    def test_replies_of_multiget_are_read(self):
+        with setting.start(PROGRAMS, BINDING, fabric="loop") as place:
+            place.drive("native", "load", properties("b"))
+            manifest = setting.manifest(PROGRAMS)
+            manifest["services"]["HatKV"]["hint"]["concurrency"] = "over"  # on each host, however many cores it has
+            place.way.change_manifest(manifest)
+            before = place.calls()
+            place.drive("native", "run", properties("b"))
+            calls = place.calls() - before
+            self.assertGreater(replies_that_were_read(calls), 0, calls)
 
     def test_workload_b_over_rings(self):
         with setting.start(PROGRAMS, BINDING, "shm") as place:

@@ -101,6 +101,30 @@ uint64_t SimDaemon::calls_by_rdma_now() const {
   return sum;
 }
 
+// Returns what is wrong with the counts of a function's calls by their ways, or "". Each call that
+// was sent counts once, when it ends; each fallback is one of the calls over TCP.
+static std::string wrong_ways(FunctionMetrics& function) {
+  const FunctionTotals totals = total(function, Side::kClient);
+  uint64_t ways = 0;
+  uint64_t by_tcp = 0;
+  for (const auto& [way, calls] : totals.ways) {
+    ways += calls;
+    if (way.request == Carrier::kTcp) by_tcp += calls;
+  }
+  uint64_t sent = 0;  // the least number of calls that were sent
+  for (const CallOutcome outcome : {CallOutcome::kSuccess, CallOutcome::kDeclaredException,
+                                    CallOutcome::kApplicationException, CallOutcome::kOneway}) {
+    sent += totals.outcomes[static_cast<size_t>(outcome)];
+  }
+  const uint64_t fallbacks =
+      std::accumulate(totals.fallbacks.begin(), totals.fallbacks.end(), uint64_t{0});
+  if (sent <= ways && ways <= totals.started && fallbacks <= by_tcp) return "";
+  return function.service + "." + function.method + ": of " + std::to_string(totals.started) +
+         " calls, at least " + std::to_string(sent) + " were sent, " + std::to_string(ways) +
+         " counted by their ways, " + std::to_string(by_tcp) + " of these over TCP, with " +
+         std::to_string(fallbacks) + " fallbacks; ";
+}
+
 std::string SimDaemon::not_at_rest() const {
   const auto must_be_none = [this](const char* what, uint64_t value) -> std::string {
     if (value == 0) return "";
@@ -110,6 +134,9 @@ std::string SimDaemon::not_at_rest() const {
   std::string text = must_be_none("connections_open", counters_->connections_open.value()) +
                      must_be_none("buffered_bytes", counters_->buffered_bytes.value());
   for (FunctionMetrics& function : metrics_->all()) {
+    if (const std::string wrong = wrong_ways(function); !wrong.empty()) {
+      text += node_->node + ": " + wrong;
+    }
     for (const Side side : {Side::kClient, Side::kServer}) {
       const FunctionCounters& counters = function.at(side, 0);
       const uint64_t ended =

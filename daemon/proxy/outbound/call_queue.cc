@@ -9,9 +9,10 @@ namespace hat {
 // on an earlier, lost stream have failed.
 static bool in_flight(const Call& call) { return call.sent && !call.failure; }
 
-// Counts a call that ends and of which a part was sent: by what carried the request and the reply,
-// and with the reason if TCP carried a call that wants RDMA.
+// Counts an ended call, if a part of its request was sent, by what carried the request and the
+// reply, and by the reason if TCP carried a call that wants RDMA.
 static void count_way(const Call& call) {
+  if (call.way.request == Carrier::kNone) return;
   call.counters->ways.add(call.way);
   if (call.choice.lane != 0 || call.rdma == RdmaWish::kNone) return;
   call.counters->fallbacks[static_cast<size_t>(call.choice.why)].add();
@@ -78,7 +79,7 @@ void CallQueue::forget_all() {
 }
 
 void CallQueue::give_back(Call& call) {
-  if (call.sent) count_way(call);
+  count_way(call);
   if (call.failure) {
     DCHECK_GT(failed_, 0u);
     --failed_;

@@ -15,7 +15,6 @@ class CallQueueTest : public testing::Test {
     Call& call = queue_->add(nullptr, head_, reply, counters_);
     call.ordinal = ordinal;
     call.sent = true;
-    call.way.request = Carrier::kTcp;
     return call;
   }
 

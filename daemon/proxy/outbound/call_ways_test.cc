@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// daemon/proxy/outbound/call_ways_test.cc: tests by which protocols a worker counts calls: calls on
-// real RDMA lanes over the loop fabric, and calls over TCP that end in all ways.
+// daemon/proxy/outbound/call_ways_test.cc: tests how a worker counts calls by what carried them:
+// calls on RDMA lanes over the loop fabric, and calls over TCP that end in different ways.
 #include <gmock/gmock.h>
 
 #include <cerrno>
@@ -39,10 +39,11 @@ struct Carried {
   size_t reply_bytes;
   Duration think;  // how long the server takes
   const char* expected;
+  uint32_t hinted_reply_bytes = 0;  // payload_size of the server's hints; 0: no hint
 };
 
-// The slots have 4 KiB. A fetch leg READs until 256 READs have found nothing, and then asks the
-// sender to push the reply.
+// Without a hint the slots have 4 KiB. A fetch leg READs until 256 READs have found nothing, and
+// then asks the sender to push the reply.
 constexpr Carried kCarried[] = {
     {"without split", "direct_write_imm", "direct_write_imm", 64, 64, 50ms,
      "1 direct_write_imm / direct_write_imm"},
@@ -55,6 +56,10 @@ constexpr Carried kCarried[] = {
      "1 direct_write_imm / pilaf"},
     {"bitmaps", "hipower", "hipower", 64, 64, 50ms, "1 hipower / hipower"},
     {"a late reply, which is pushed", "rfp", "rfp", 64, 64, 5s, "1 rfp / eager"},
+    {"a late reply of more than 4 KiB, which is pushed", "rfp", "rfp", 64, 10'000, 5s,
+     "1 rfp / write_rndv", 16 << 10},
+    {"a reply that fits a slot only by its hint", "rfp", "rfp", 64, 10'000, 50ms, "1 rfp / rfp",
+     16 << 10},
     {"a reply beyond a slot", "rfp", "rfp", 64, 10'000, 50ms, "1 rfp / write_rndv"},
     {"a request beyond a slot", "eager", "eager", 10'000, 64, 50ms, "1 write_rndv / eager"},
     {"both beyond a slot", "ar_grpc", "ar_grpc", 10'000, 10'000, 50ms, "1 read_rndv / read_rndv"},
@@ -68,6 +73,7 @@ TEST(CallWays, OnRdmaLanesAreWhatHasCarriedTheMessages) {
     FunctionSpec get{.name = "get"};
     get.hints.client.protocol = row.requests;
     get.hints.server.protocol = row.replies;
+    if (row.hinted_reply_bytes != 0) get.hints.server.payload_bytes = row.hinted_reply_bytes;
     FakePair pair(get);
     const FakePair::WirePointer client = pair.connect_client();
     const std::string reply = get_reply(row.reply_bytes);
@@ -85,6 +91,51 @@ TEST(CallWays, OfAOnewayCallHaveNoReply) {
   const FakePair::WirePointer client = pair.connect_client();
   for (int i = 0; i < 2; ++i) EXPECT_EQ(pair.call(client, get_call(), ""), "");
   EXPECT_THAT(counted(pair.caller().metrics), ElementsAre("1 write_rndv / none", "1 tcp / none"));
+}
+
+TEST(CallWays, OfACallThatEndsWithItsLaneHaveNoReply) {
+  FunctionSpec get{.name = "get"};
+  get.hints.both.protocol = "direct_write_imm";
+  FakePair pair(get);
+  const FakePair::WirePointer client = pair.connect_client();
+  ASSERT_EQ(pair.call(client, get_call(), get_reply()), get_reply());  // opens the lane
+  client->incoming += get_call();
+  FakeNode::read(client);
+  pair.pass(50ms);
+  pair.server().worker.reset();  // the link's TCP connection stays open, without a far end
+  pair.pass(50ms);
+  EXPECT_THAT(client->written, testing::HasSubstr("link_lost"));
+  EXPECT_THAT(counted(pair.caller().metrics),
+              testing::UnorderedElementsAre("1 direct_write_imm / none", "1 tcp / tcp"));
+}
+
+// A peer that breaks the rules can reply elsewhere than on the call's lane.
+TEST(CallWays, NameTheLaneOfTheReplyOnlyIfItIsTheLaneOfTheCall) {
+  const engine::ProtocolId rfp = *engine::find_protocol("rfp");
+  const PeerLanes::Choice over_tcp;
+  const PeerLanes::Choice by_rfp{.lane = 5, .request = rfp, .response = rfp};
+  EXPECT_EQ(name(carrier_of_reply(over_tcp, {})), "tcp");
+  EXPECT_EQ(name(carrier_of_reply(over_tcp, {5, engine::Leg::kFetch0})), "none");
+  EXPECT_EQ(name(carrier_of_reply(by_rfp, {5, engine::Leg::kFetch0})), "rfp");
+  EXPECT_EQ(name(carrier_of_reply(by_rfp, {6, engine::Leg::kFetch0})), "none");
+  EXPECT_EQ(name(carrier_of_reply(by_rfp, {})), "tcp");
+}
+
+TEST(CallWays, OfACallOnALaneWhoseReplyCameOverTcp) {
+  FunctionSpec get{.name = "get"};
+  get.hints.both.protocol = "direct_write_imm";
+  FakePair pair(get);
+  const FakePair::WirePointer client = pair.connect_client();
+  ASSERT_EQ(pair.call(client, get_call(), get_reply()), get_reply());  // opens the lane
+  client->incoming += get_call();
+  FakeNode::read(client);
+  pair.pass(50ms);
+  pair.receive_over_tcp(
+      frame_bytes({.kind = FrameKind::kReply, .flags = engine::kLastPiece, .stream = 1, .call = 2},
+                  get_reply()));
+  EXPECT_EQ(client->written, get_reply());
+  EXPECT_THAT(counted(pair.caller().metrics),
+              testing::UnorderedElementsAre("1 direct_write_imm / tcp", "1 tcp / tcp"));
 }
 
 // --- How calls end ---

@@ -39,20 +39,14 @@ FailureReport report_in(Bytes payload) {
   return {known ? meta.failure : Failure::kUpstreamClosed, engine::said_by_peer(text)};
 }
 
-Carrier carrier_of_reply(const PeerLanes::Choice& choice, std::optional<engine::Leg> leg) {
-  if (!leg) return Carrier::kTcp;
-  return carrier_by(*leg, choice.response, engine::protocol(choice.response).response);
-}
-
 }  // namespace
 
-void ClientConnection::on_frame(const FrameHeader& header, Bytes payload,
-                                std::optional<engine::Leg> leg) {
+void ClientConnection::on_frame(const FrameHeader& header, Bytes payload, FrameSource source) {
   stream_.add_credit(header.credit);
   switch (header.kind) {
     case FrameKind::kReply:
     case FrameKind::kMore:
-      on_reply(header, payload, leg);
+      on_reply(header, payload, source);
       break;
     case FrameKind::kFail:
       on_fail(header, payload);
@@ -93,8 +87,7 @@ engine::Landing ClientConnection::landing_for(const FrameHeader& header,
   return stream_.landing(*client_, asker, header.payload_bytes);
 }
 
-void ClientConnection::on_reply(const FrameHeader& header, Bytes payload,
-                                std::optional<engine::Leg> leg) {
+void ClientConnection::on_reply(const FrameHeader& header, Bytes payload, FrameSource source) {
   // The peer may have sent the reply before it knew that the stream is opaque. The reply is then
   // passed on as opaque bytes.
   if (mode_ == Mode::kOpaque) return on_raw(payload);
@@ -110,7 +103,8 @@ void ClientConnection::on_reply(const FrameHeader& header, Bytes payload,
   }
   call.reply_started = true;
   call.response_bytes += payload.size();
-  call.reply_pieces.add(payload.size(), [&] { return carrier_of_reply(call.choice, leg); });
+  call.reply_pieces.add(static_cast<uint32_t>(payload.size()),
+                        [&] { return carrier_of_reply(call.choice, source); });
   write(payload, From::kStream);
   if (over() || (header.flags & engine::kLastPiece) == 0) return;
   call.way.reply = call.reply_pieces.carrier();

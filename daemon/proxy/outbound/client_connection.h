@@ -49,9 +49,8 @@ class ClientConnection final : public StreamEvents,
   ~ClientConnection() override;
 
   // --- Events, which the worker or the link passes on ---
-  // Handles a frame of the stream. `leg` is the leg that carried the frame, or nullopt if the frame
-  // came over TCP.
-  void on_frame(const engine::FrameHeader& header, Bytes payload, std::optional<engine::Leg> leg);
+  // Handles a frame of the stream.
+  void on_frame(const engine::FrameHeader& header, Bytes payload, FrameSource source);
   // Returns space in the client's ring for the payload of a frame that the lane of `asker` is about
   // to READ; returns no space if the payload must not go to the client at once.
   engine::Landing landing_for(const engine::FrameHeader& header, const LandingAsker& asker);
@@ -185,7 +184,7 @@ class ClientConnection final : public StreamEvents,
   // --- Answers; in client_answers.cc ---
   void on_writable() override;
   void on_half_free() override { wrote(0); }
-  void on_reply(const engine::FrameHeader& header, Bytes payload, std::optional<engine::Leg> leg);
+  void on_reply(const engine::FrameHeader& header, Bytes payload, FrameSource source);
   void on_fail(const engine::FrameHeader& header, Bytes payload);
   void on_no_reply(Call& call);
   void note_end(const Call& call);

@@ -135,7 +135,7 @@ void OutboundStream::send_piece(Call* call, ByteStream& from, Bytes piece, bool 
 // Notes what carries a frame of a request, of `bytes` bytes.
 void OutboundStream::note_piece(Call& call, FrameHeader header, size_t bytes) {
   header.payload_bytes = static_cast<uint32_t>(bytes);
-  call.request_pieces.add(bytes, [&] {
+  call.request_pieces.add(header.payload_bytes, [&] {
     if (rdma_ == nullptr) return Carrier::kTcp;
     const engine::ProtocolId planned = call.choice.request;
     return carrier_by(rdma_->leg_for(header), planned, engine::protocol(planned).request);

@@ -96,9 +96,9 @@ void PeerLanes::on_lane_up(LaneSet&, uint32_t lane) {
   if (!entry->distrusted) entry->last_error.clear();
 }
 
-void PeerLanes::on_lane_message(LaneSet&, uint32_t, const engine::FrameHeader& header,
+void PeerLanes::on_lane_message(LaneSet&, uint32_t lane, const engine::FrameHeader& header,
                                 engine::Bytes payload, engine::Leg leg) {
-  events_.on_lane_frame(header, payload, leg);
+  events_.on_lane_frame(header, payload, {lane, leg});
 }
 
 bool PeerLanes::may_close(LaneSet&, uint32_t lane) {

@@ -22,6 +22,7 @@
 #include <vector>
 
 #include "base/reactor.h"
+#include "daemon/metrics/call_ways.h"
 #include "daemon/metrics/fallback.h"
 #include "daemon/routing/lane_key.h"
 #include "engine/link/lane_set.h"
@@ -39,13 +40,19 @@ struct LaneStatus {
   uint64_t failures = 0;  // how often the lane failed after it had been up
 };
 
+// How a frame came from the peer.
+struct FrameSource {
+  uint32_t lane = 0;  // the number of the RDMA lane; 0: the TCP connection of the link
+  engine::Leg leg{};  // the leg that carried the frame, if `lane` is not 0
+};
+
 // Receives the events of all RDMA lanes of one link.
 class PeerLanesEvents {
  public:
   virtual ~PeerLanesEvents() = default;
-  // Handles a frame that has arrived on one of the lanes, by the leg `leg`.
+  // Handles a frame that has arrived on one of the lanes.
   virtual void on_lane_frame(const engine::FrameHeader& header, engine::Bytes payload,
-                             engine::Leg leg) = 0;
+                             FrameSource source) = 0;
   // Returns the memory for the payload of a frame that the lane is about to READ, or no memory
   // (engine::LaneEvents::landing_for()).
   virtual engine::Landing on_lane_landing(uint32_t lane, const engine::FrameHeader& header,
@@ -156,5 +163,14 @@ class PeerLanes final : private engine::LaneSetEvents {
   std::vector<Entry> entries_;
   engine::LaneSet set_;
 };
+
+// Returns the carrier of a piece of the reply to a call that uses the lane of `choice`. A peer that
+// keeps the rules replies on this lane. Returns kNone if the piece came on another RDMA lane,
+// because `choice` does not name that lane's protocol.
+constexpr Carrier carrier_of_reply(const PeerLanes::Choice& choice, FrameSource source) {
+  if (source.lane == 0) return Carrier::kTcp;
+  if (source.lane != choice.lane) return Carrier::kNone;
+  return carrier_by(source.leg, choice.response, engine::protocol(choice.response).response);
+}
 
 }  // namespace hat

@@ -101,7 +101,7 @@ class PeerLanesTest : public testing::Test, public PeerLanesEvents {
     until([&] { return lanes_->status().at(0).state != "up"; });
   }
 
-  void on_lane_frame(const engine::FrameHeader&, engine::Bytes, engine::Leg) override {}
+  void on_lane_frame(const engine::FrameHeader&, engine::Bytes, FrameSource) override {}
   engine::Landing on_lane_landing(uint32_t, const engine::FrameHeader&, bool) override {
     return {};
   }

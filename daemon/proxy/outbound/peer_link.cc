@@ -56,9 +56,9 @@ std::vector<ClientConnection*> PeerLink::connections() const {
 }
 
 void PeerLink::on_stream_frame(const engine::FrameHeader& header, engine::Bytes payload,
-                               std::optional<engine::Leg> leg) {
+                               FrameSource source) {
   const auto stream = streams_.find(header.stream);
-  if (stream != streams_.end()) stream->second->on_frame(header, payload, leg);
+  if (stream != streams_.end()) stream->second->on_frame(header, payload, source);
 }
 
 engine::Landing PeerLink::on_lane_landing(uint32_t lane, const engine::FrameHeader& header,

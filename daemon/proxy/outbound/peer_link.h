@@ -79,9 +79,8 @@ class PeerLink final : public engine::LinkEvents, public PeerLanesEvents {
   bool all_sent() const;
 
   // Passes a frame from the link or from one of its lanes on to the stream's client connection.
-  // `leg` is the leg that carried the frame, or nullopt if the frame came over TCP.
   void on_stream_frame(const engine::FrameHeader& header, engine::Bytes payload,
-                       std::optional<engine::Leg> leg);
+                       FrameSource source);
 
  private:
   enum class State : uint8_t {
@@ -98,7 +97,7 @@ class PeerLink final : public engine::LinkEvents, public PeerLanesEvents {
   void on_link_up(engine::Link&) override;
   void on_link_frame(engine::Link&, const engine::FrameHeader& header,
                      engine::Bytes payload) override {
-    on_stream_frame(header, payload, std::nullopt);
+    on_stream_frame(header, payload, {});
   }
   void on_link_going_away(engine::Link&) override;
   void on_link_down(engine::Link&, bool was_up, const std::string& reason) override;
@@ -112,8 +111,8 @@ class PeerLink final : public engine::LinkEvents, public PeerLanesEvents {
   engine::Landing on_lane_landing(uint32_t lane, const engine::FrameHeader& header,
                                   bool is_next) override;
   void on_lane_frame(const engine::FrameHeader& header, engine::Bytes payload,
-                     engine::Leg leg) override {
-    on_stream_frame(header, payload, leg);
+                     FrameSource source) override {
+    on_stream_frame(header, payload, source);
     landings_.handled(payload.data());
   }
   void on_lane_gone(uint32_t lane) override {

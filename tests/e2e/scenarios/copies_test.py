@@ -62,7 +62,7 @@ class Copies(Scenario):
         with ring_nodes(protocol=protocol) as nodes:
             counted = Counted(nodes)
             with Client(nodes) as calls:
-                warm(nodes, calls, size)
+                warm(nodes, calls, protocol, size)
                 for what, call, limit in (("request", lambda: calls.consume(bytes(size)), COPIES[protocol][0]),
                                           ("reply", lambda: calls.produce(size), COPIES[protocol][1])):
                     copies = counted.copies(call, size)

@@ -14,16 +14,27 @@ from thrift.transport.TTransport import TTransportException
 from nodes import ask, wait_until
 
 
-def counted(node, what):
-    """Returns `calls_by` or `fallbacks` of each function of Probe, on the client's side."""
-    return {row["method"]: collections.Counter(row[what] or {})
-            for row in node.get("/functions")
+def rows(node):
+    """Returns the rows of Probe's functions on the client's side, by function."""
+    return {row["method"]: row for row in node.get("/functions")
             if row["side"] == "client" and row["service"] == "Probe"}
 
 
+def fallbacks(node, method):
+    return rows(node)[method]["fallbacks"]
+
+
+def by_request(node, method):
+    """Returns a Counter of a function's calls by the protocol that carried the requests."""
+    calls = collections.Counter()
+    for one in rows(node)[method]["carried"]:
+        calls[one["request_protocol"]] += one["calls"]
+    return calls
+
+
 def by_rdma(node, method):
-    calls = counted(node, "calls_by")[method]
-    return sum(calls.values()) - calls["tcp"]
+    calls = by_request(node, method)
+    return calls.total() - calls["tcp"]
 
 
 def ways(node, method):
@@ -40,9 +51,8 @@ def ways(node, method):
 
 def carried(node, method):
     """Returns the same as ways(), from the rows that `hatctl routes` and the status page show."""
-    row = next(row for row in node.get("/functions")
-               if (row["service"], row["method"], row["side"]) == ("Probe", method, "client"))
-    return {(one["request_protocol"], one["reply_protocol"], one["fabric"]): one["calls"] for one in row["carried"]}
+    return {(one["request_protocol"], one["reply_protocol"], one["fabric"]): one["calls"]
+            for one in rows(node)[method]["carried"]}
 
 
 def manifest_of_multiget():
@@ -137,10 +147,9 @@ class Lanes(Scenario):
                 self.assertEqual(calls.echo(b"x" * i), b"x" * i)
                 calls.note("me")
             self.assertEqual(calls.count("me"), 100, "a oneway call must not be overtaken by the next call")
-            by = counted(nodes.a, "calls_by")
-            self.assertGreaterEqual(by["add"]["direct_write_imm"], 100)
-            self.assertGreaterEqual(by["note"]["hybrid_eager_rndv"], 90)
-            self.assertEqual(set(counted(nodes.a, "fallbacks")["add"]), {"opening"})
+            self.assertGreaterEqual(by_request(nodes.a, "add")["direct_write_imm"], 100)
+            self.assertGreaterEqual(by_request(nodes.a, "note")["hybrid_eager_rndv"], 90)
+            self.assertEqual(set(fallbacks(nodes.a, "add")), {"opening"})
             self.assertGreaterEqual(lanes_up(nodes.a), 3)
 
     def test_a_reply_that_was_read_is_counted_as_such(self):
@@ -166,7 +175,7 @@ class Lanes(Scenario):
             self.assertEqual(calls.count("oneway"), 20)
             self.assertEqual(ways(nodes.a, "add"), {("tcp", "tcp", "tcp"): 20})
             self.assertEqual(ways(nodes.a, "note"), {("tcp", "none", "tcp"): 20})
-            self.assertEqual(counted(nodes.a, "fallbacks")["add"], {"peer_has_none": 20})
+            self.assertEqual(fallbacks(nodes.a, "add"), {"peer_has_none": 20})
             self.assertEqual(ways(nodes.b, "add"), {}, "only the client's side counts")
 
     def test_tcp_functions_never_touch_rdma(self):
@@ -178,8 +187,8 @@ class Lanes(Scenario):
             for i in range(300):
                 self.assertEqual(calls.add(i, 1), i + 1)
                 calls.note("other lane")
-            self.assertEqual(counted(nodes.a, "calls_by")["add"], {"tcp": 300})
-            self.assertEqual(counted(nodes.a, "fallbacks")["add"], {}, "TCP by choice must not count as a fallback")
+            self.assertEqual(by_request(nodes.a, "add"), {"tcp": 300})
+            self.assertEqual(fallbacks(nodes.a, "add"), {}, "TCP by choice must not count as a fallback")
             self.assertGreater(by_rdma(nodes.a, "note"), 200, "other functions of the service must use RDMA")
             self.assertEqual(calls.count("other lane"), 300)
 
@@ -187,10 +196,10 @@ class Lanes(Scenario):
         with probe_nodes(fabric_b="tcp") as nodes, Client(nodes) as calls:
             for i in range(20):
                 self.assertEqual(calls.add(i, 1), i + 1)
-            self.assertEqual(counted(nodes.a, "fallbacks")["add"], {"peer_has_none": 20})
+            self.assertEqual(fallbacks(nodes.a, "add"), {"peer_has_none": 20})
         with probe_nodes(fabric="tcp") as nodes, Client(nodes) as calls:
             self.assertEqual(calls.add(1, 1), 2)
-            self.assertEqual(counted(nodes.a, "fallbacks")["add"], {"no_fabric": 1})
+            self.assertEqual(fallbacks(nodes.a, "add"), {"no_fabric": 1})
             self.assertIn("the configuration says tcp", nodes.a.get("/status")["fabric"])
 
     def test_a_peer_that_refuses_lanes_serves_over_tcp_and_both_nodes_say_why(self):
@@ -222,7 +231,7 @@ class Lanes(Scenario):
             self.assertGreater(by_rdma(nodes.a, "add"), 500)
             self.assertGreater(load.answered, 20 * sum(load.refused.values()))
             self.assertGreater(load.answered, 10 * load.ended)
-            missed = counted(nodes.a, "fallbacks")["add"]
+            missed = fallbacks(nodes.a, "add")
             self.assertGreater(missed["down"], 0)
             failures = sum(lane["failures"] for link in nodes.a.get("/status")["links"]
                            for lane in link["lanes"])

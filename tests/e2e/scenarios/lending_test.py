@@ -51,19 +51,23 @@ def ring_nodes(mode="mirror", **hints):
             server.stop()
 
 
-def carried_by_rdma(node, method):
+def carried_by_rdma(node, method, protocol):
+    """Returns true once RDMA has carried a call, and checks that `protocol` or its rendezvous carried each request."""
     row = next(row for row in node.get("/functions")
                if row["method"] == method and row["side"] == "client")
-    return any(one["fabric"] != "tcp" for one in row["carried"])
+    requests = {one["request_protocol"] for one in row["carried"] if one["fabric"] != "tcp"}
+    rendezvous = "read_rndv" if protocol in ("ar_grpc", "read_rndv") else "write_rndv"
+    assert requests <= {protocol, rendezvous}, row["carried"]
+    return bool(requests)
 
 
-def warm(nodes, calls, size=LARGE):
-    """Makes calls until the RDMA protocol of the manifest carries them."""
+def warm(nodes, calls, protocol, size=LARGE):
+    """Makes calls until the RDMA lane of `protocol`, which the manifest names, carries them."""
     def comes():
         calls.produce(size)
         calls.consume(bytes(size))
-        return all(carried_by_rdma(nodes.a, method) for method in ("produce", "consume"))
-    wait_until("an RDMA lane carries calls", comes)
+        return all(carried_by_rdma(nodes.a, method, protocol) for method in ("produce", "consume"))
+    wait_until(f"the lane of {protocol} carries calls", comes)
 
 
 class Lending(Scenario):
@@ -71,7 +75,7 @@ class Lending(Scenario):
         for protocol in ("write_rndv", "direct_write_imm"):
             with self.subTest(protocol), ring_nodes(protocol=protocol) as nodes:
                 with Client(nodes) as calls:
-                    warm(nodes, calls)
+                    warm(nodes, calls, protocol)
                     before = lent_bytes(nodes.a), lent_bytes(nodes.b)
                     self.assertEqual(calls.consume(bytes(LARGE)), LARGE)
                     between = lent_bytes(nodes.a), lent_bytes(nodes.b)
@@ -84,7 +88,7 @@ class Lending(Scenario):
     def test_what_is_read_arrives_without_a_copy_in_both_directions(self):
         for protocol in ("read_rndv", "ar_grpc"):
             with self.subTest(protocol), ring_nodes(protocol=protocol) as nodes, Client(nodes) as calls:
-                warm(nodes, calls)
+                warm(nodes, calls, protocol)
                 before = landed_bytes(nodes.a), landed_bytes(nodes.b)
                 sent = bytes(range(256)) * (LARGE // 256)
                 self.assertEqual(calls.echo(sent), sent)
@@ -96,7 +100,7 @@ class Lending(Scenario):
         with ring_nodes("shared", protocol="write_rndv") as nodes:
             sent = bytes(range(256)) * (LARGE // 256)
             with Client(nodes) as calls:
-                warm(nodes, calls)
+                warm(nodes, calls, "write_rndv")
                 for _ in range(3):
                     killer = threading.Timer(0.01, lambda: nodes.b.stop(signal.SIGKILL))
                     killer.start()
@@ -116,7 +120,7 @@ class Lending(Scenario):
             with self.subTest(protocol), ring_nodes(protocol=protocol) as nodes:
                 for _ in range(3):
                     with Client(nodes) as calls:
-                        warm(nodes, calls)
+                        warm(nodes, calls, protocol)
                         killer = threading.Timer(0.01, lambda: nodes.b.stop(signal.SIGKILL))
                         killer.start()
                         with contextlib.suppress(TApplicationException, TTransportException):
@@ -132,7 +136,7 @@ class Lending(Scenario):
         for protocol in ("write_rndv", "read_rndv"):
             with self.subTest(protocol), ring_nodes(protocol=protocol) as nodes:
                 with Client(nodes) as calls:
-                    warm(nodes, calls)
+                    warm(nodes, calls, protocol)
                 client = Client(nodes)
                 client.transport.open()
                 client.calls.send_produce(LARGE)
@@ -151,7 +155,7 @@ class Lending(Scenario):
 
     def check_that_leavers_take_nothing(self, protocol):
         with ring_nodes(protocol=protocol) as nodes, Client(nodes) as calls:
-            warm(nodes, calls)
+            warm(nodes, calls, protocol)
             sent = bytes(range(256)) * (LARGE // 256)
 
             def leave():

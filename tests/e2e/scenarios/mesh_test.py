@@ -19,7 +19,7 @@ NAMES = ("host-a", "host-b", "host-c", "host-d")
 PAIRS = tuple(itertools.permutations(NAMES, 2))
 LEAST = 50  # calls that each caller must make in each phase
 PATIENCE_S = 30
-CARRIED_BY_RDMA = re.compile(r'^hatrpc_calls_total\{fabric="(?!tcp")[^}]*"add"[^}]*\} [1-9]', re.MULTILINE)
+CARRIED_BY_RDMA = re.compile(r'^hatrpc_calls_total\{[^}]*fabric="(?!tcp")[^}]*"add"[^}]*\} [1-9]', re.MULTILINE)
 
 
 class Caller(threading.Thread):

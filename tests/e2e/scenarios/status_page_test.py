@@ -54,7 +54,7 @@ def evil(value, key=""):
     if isinstance(value, list):
         return [evil(one) for one in value]
     if isinstance(value, dict):
-        named = key in ("calls_by", "fallbacks", "local_replies")
+        named = key in ("fallbacks", "local_replies")
         return {EVIL + name if named else name: evil(one, name) for name, one in value.items()}
     return value
 
