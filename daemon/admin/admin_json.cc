@@ -90,13 +90,18 @@ Servers servers_of(const std::string& service, const NodeConfig& node, const Ser
 struct RouteContext {
   const RoutingTable& table;
   const NumaHints& numa;
+  std::string fabric;  // Control::fabric_label()
   Servers servers;
   std::vector<engine::CoreCounts> server_cores;  // of `servers`, each once
 };
 
 RouteContext context_of(const std::string& service, const RoutingTable& table,
                         const Control& control, const Servers& peers) {
-  RouteContext context{table, control.numa_hints(), servers_of(service, control.node(), peers), {}};
+  RouteContext context{table,
+                       control.numa_hints(),
+                       control.fabric_label(),
+                       servers_of(service, control.node(), peers),
+                       {}};
   for (const auto& [name, server] : context.servers) {
     if (std::ranges::find(context.server_cores, server.cores) == context.server_cores.end()) {
       context.server_cores.push_back(server.cores);
@@ -158,7 +163,7 @@ json route_json(const Route& route, const RouteContext& context) {
                    {"replies", replies_json(route, context.servers)},
                    {"allow", route.access ? json(route.access->allow) : json(nullptr)},
                    {"allow_mode", route.access && route.access->dry_run ? "dry_run" : "enforce"}};
-  function.update(carried_json(total(*route.metrics, Side::kClient), control.fabric_label()));
+  function.update(carried_json(total(*route.metrics, Side::kClient), context.fabric));
   return function;
 }
 

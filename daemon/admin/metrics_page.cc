@@ -106,13 +106,15 @@ void add_calls(Page& page, const CalledFunctions& called) {
 }
 
 // Returns `used`, and without calls the ways of complete calls by which the function's plan and TCP
-// carry them. These ways have series before they are used, because PromQL's increase() ignores the
-// first value of a new series.
-std::vector<WayCount> with_planned(std::vector<WayCount> used, const Route* route) {
+// carry them to a server on a host with `cores`. These ways have series before they are used,
+// because PromQL's increase() ignores the first value of a new series.
+std::vector<WayCount> with_planned(std::vector<WayCount> used, const Route* route,
+                                   const engine::CoreCounts& cores) {
   const bool oneway = route != nullptr && route->oneway;
   std::vector<CallWay> planned = {{Carrier::kTcp, oneway ? Carrier::kNone : Carrier::kTcp}};
   if (route != nullptr && route->client.path == Path::kRdma) {
-    for (const LaneKey& lane : {route->lanes.small, route->lanes.large}) {
+    for (const WantedLane& wanted : {route->lanes.small, route->lanes.large}) {
+      const LaneKey lane = wanted.at(cores);
       planned.push_back({carrier(lane.request), oneway ? Carrier::kNone : carrier(lane.response)});
     }
   }
@@ -135,7 +137,7 @@ void add_ways(Page& page, Control& control, const CalledFunctions& called) {
     if (one.side != Side::kClient) continue;
     const ServiceRoutes* service = routes->find(one.function->service);
     const Route* route = service ? &service->find(one.function->method) : nullptr;
-    for (const auto& [way, count] : with_planned(one.totals.ways, route)) {
+    for (const auto& [way, count] : with_planned(one.totals.ways, route, routes->cores())) {
       Labels labels = {{"fabric", way.request == Carrier::kTcp ? "tcp" : fabric},
                        {"request_protocol", std::string(name(way.request))},
                        {"reply_protocol", std::string(name(way.reply))}};
