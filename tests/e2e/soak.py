@@ -34,7 +34,7 @@ UNTIL = sys.argv.pop() if len(sys.argv) > 3 else "60"
 CALLS = int(UNTIL.removesuffix("calls")) if UNTIL.endswith("calls") else None
 SECONDS = float("inf") if CALLS else float(UNTIL)
 RINGS, SHARED, HOSTILE = (word in sys.argv[3:] for word in ("rings", "shared", "hostile"))
-from lanes_test import Load, by_rdma, counted  # noqa: E402
+from lanes_test import Load, by_rdma, fallbacks  # noqa: E402
 from nodes import ask  # noqa: E402
 from setting import Client, probe_nodes, start_server  # noqa: E402
 
@@ -254,7 +254,7 @@ def soak(server, endpoints):
                       f"{descriptors(nodes.a)} descriptors", flush=True)
         late = resident_mib(nodes.a), descriptors(nodes.a)
         lanes_lost = failures(nodes.a)
-        carried = by_rdma(nodes.a, "add"), counted(nodes.a, "fallbacks")["add"]
+        carried = by_rdma(nodes.a, "add"), fallbacks(nodes.a, "add")
         if hostile:
             hostile.end()
             slow.end()

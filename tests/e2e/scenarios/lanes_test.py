@@ -208,7 +208,7 @@ class Lanes(Scenario):
                 Client(nodes) as calls:
             def is_refused():
                 self.assertEqual(calls.add(1, 1), 2)
-                return counted(nodes.a, "fallbacks")["add"]["refused"] > 0
+                return fallbacks(nodes.a, "add").get("refused", 0) > 0
             wait_until("the client's node has learned that its lane is refused", is_refused)
             self.assertEqual(by_rdma(nodes.a, "add"), 0)
             errors = [lane["last_error"] for link in nodes.a.get("/status")["links"] for lane in link["lanes"]]
