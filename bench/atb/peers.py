@@ -41,7 +41,8 @@ NOTES = ("All processes share one machine. Without an RDMA device the daemons ex
          "through shared memory. Each client has one connection and one call at a time, and checks "
          "the checksum of each answer, which the server computes too. The file of all values has "
          "by_wanted: the share of the calls whose request and reply used the forced protocol (or its "
-         "rendezvous, for messages that fit no slot), or whose request used any RDMA protocol if none was forced.")
+         "rendezvous, for messages that fit no slot), or whose request used any RDMA protocol if none was forced. "
+         "Runs before 2026-11-27 looked at requests only.")
 
 
 MEASURES = (*ways.CODE, "bench/account.h", "bench/atb")

@@ -26,7 +26,7 @@ BENCH = pathlib.Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(BENCH))
 
 from tool import (chart, docs, experiment, machine, options, processes, report, results,  # noqa: E402
-                  runner, tables)
+                  runner, tables, ways)
 from tool.toys import Tool, speed, toy  # noqa: E402
 
 PROGRAMS = None

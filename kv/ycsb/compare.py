@@ -155,4 +155,5 @@ def make(name, letter, figure, shares):
               "protocol is forced, on the same store. An operation of ten records counts once. "
               "The file of all values has as_planned: the share of the calls whose request and reply used the "
               "forced protocol (or its rendezvous, for messages that fit no slot), or whose request used any RDMA "
-              "protocol if hints choose. The other calls used TCP, or had a reply that another protocol carried.")
+              "protocol if hints choose. The other calls used TCP, or had a reply that another protocol carried. "
+              "Runs before 2026-11-27 looked at requests only.")
