@@ -28,7 +28,7 @@ function(hat_test name)
   if(HAT_SANITIZE)
     add_test(NAME ${name} COMMAND ${name} --gtest_brief=1
                                   --gtest_output=xml:${CMAKE_BINARY_DIR}/gtest/${name}.xml)
-    set_tests_properties(${name} PROPERTIES TIMEOUT 300)
+    set_tests_properties(${name} PROPERTIES TIMEOUT 600)
     return()
   endif()
   # The printed values of parameters may contain addresses, and names of tests must not change between runs.
