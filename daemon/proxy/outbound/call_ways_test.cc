@@ -93,15 +93,27 @@ TEST(CallWays, OfAOnewayCallHaveNoReply) {
   EXPECT_THAT(counted(pair.caller().metrics), ElementsAre("1 write_rndv / none", "1 tcp / none"));
 }
 
-TEST(CallWays, OfACallThatEndsWithItsLaneHaveNoReply) {
-  FunctionSpec get{.name = "get"};
-  get.hints.both.protocol = "direct_write_imm";
-  FakePair pair(get);
+// Two workers, and a client whose first call used TCP and opened a lane. Its second call is on the
+// lane and has no reply yet.
+struct CallOnALane {
+  CallOnALane() {
+    EXPECT_EQ(pair.call(client, get_call(), get_reply()), get_reply());
+    client->incoming += get_call();
+    FakeNode::read(client);
+    pair.pass(50ms);
+  }
+  static FunctionSpec on_rdma() {
+    FunctionSpec get{.name = "get"};
+    get.hints.both.protocol = "direct_write_imm";
+    return get;
+  }
+  FakePair pair{on_rdma()};
   const FakePair::WirePointer client = pair.connect_client();
-  ASSERT_EQ(pair.call(client, get_call(), get_reply()), get_reply());  // opens the lane
-  client->incoming += get_call();
-  FakeNode::read(client);
-  pair.pass(50ms);
+};
+
+TEST(CallWays, OfACallThatEndsWithItsLaneHaveNoReply) {
+  CallOnALane call;
+  auto& [pair, client] = call;
   pair.server().worker.reset();  // the link's TCP connection stays open, without a far end
   pair.pass(50ms);
   EXPECT_THAT(client->written, testing::HasSubstr("link_lost"));
@@ -122,14 +134,8 @@ TEST(CallWays, NameTheLaneOfTheReplyOnlyIfItIsTheLaneOfTheCall) {
 }
 
 TEST(CallWays, OfACallOnALaneWhoseReplyCameOverTcp) {
-  FunctionSpec get{.name = "get"};
-  get.hints.both.protocol = "direct_write_imm";
-  FakePair pair(get);
-  const FakePair::WirePointer client = pair.connect_client();
-  ASSERT_EQ(pair.call(client, get_call(), get_reply()), get_reply());  // opens the lane
-  client->incoming += get_call();
-  FakeNode::read(client);
-  pair.pass(50ms);
+  CallOnALane call;
+  auto& [pair, client] = call;
   pair.receive_over_tcp(
       frame_bytes({.kind = FrameKind::kReply, .flags = engine::kLastPiece, .stream = 1, .call = 2},
                   get_reply()));
