@@ -40,6 +40,7 @@ class FakeStream final : public ByteStream {
     bool closed = false;
     std::vector<int> descriptors;  // the result of descriptors()
     StreamEvents* events = nullptr;
+    std::function<void()> on_write;  // if set, called after each write() that took bytes
 
     // Calls on_readable(), and repeats it while the called function calls read_again().
     void notify_readable() {
@@ -76,6 +77,7 @@ class FakeStream final : public ByteStream {
     }
     wire_->space -= taken;
     if (taken == 0) return {IoResult::Kind::kWouldBlock};
+    if (wire_->on_write) wire_->on_write();
     return {IoResult::Kind::kOk, taken};
   }
   void shutdown_write() override { wire_->shut = true; }

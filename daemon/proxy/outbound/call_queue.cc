@@ -9,11 +9,11 @@ namespace hat {
 // on an earlier, lost stream have failed.
 static bool in_flight(const Call& call) { return call.sent && !call.failure; }
 
-// Counts an ended call, if a part of its request was sent, by what carried the request and the
-// reply, and by the reason if TCP carried a call that wants RDMA.
-static void count_way(const Call& call) {
-  if (call.way.request == Carrier::kNone) return;
-  call.counters->ways.add(call.way);
+void CallQueue::count_way(Call& call) {
+  const CallWay way = call.way;
+  if (way.request == Carrier::kNone) return;
+  call.way.request = Carrier::kNone;  // so that the call is counted once
+  call.counters->ways.add(way);
   if (call.choice.lane != 0 || call.rdma == RdmaWish::kNone) return;
   call.counters->fallbacks[static_cast<size_t>(call.choice.why)].add();
 }

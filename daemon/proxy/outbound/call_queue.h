@@ -45,6 +45,11 @@ class CallQueue {
   void mark_failed(Call& call, engine::Failure failure, std::string detail);
   // Removes and deletes the oldest call.
   void pop_front();
+  // Counts a call of which a part was sent, by what carried the request and the reply, and by the
+  // reason if TCP carried a call that wants RDMA. Call this when the reply is complete, before the
+  // client can see its end: a client that has the reply then finds the call in the metrics. The
+  // queue counts all other calls when they leave it.
+  static void count_way(Call& call);
   // Removes and deletes the newest call.
   void pop_back();
   // Removes and deletes all calls, and counts the outcome `unknown` for each call.

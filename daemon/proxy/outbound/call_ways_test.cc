@@ -251,5 +251,15 @@ TEST(CallWays, CountACallOnceWhenItEnds) {
   }
 }
 
+TEST(CallWays, CountACallBeforeItsClientHasTheWholeReply) {
+  CallsOverTcp calls;
+  std::vector<std::vector<std::string>> seen;  // what was counted when the client got each piece
+  calls.client->on_write = [&] { seen.push_back(counted(calls.node.metrics)); };
+  calls.node.receive(calls.client, get_call());
+  calls.from_peer({.kind = FrameKind::kReply}, "the first");
+  calls.from_peer({.kind = FrameKind::kMore, .flags = engine::kLastPiece}, "last");
+  EXPECT_THAT(seen, ElementsAre(IsEmpty(), ElementsAre("1 tcp / tcp")));
+}
+
 }  // namespace
 }  // namespace hat

@@ -105,9 +105,13 @@ void ClientConnection::on_reply(const FrameHeader& header, Bytes payload, FrameS
   call.response_bytes += payload.size();
   call.reply_pieces.add(static_cast<uint32_t>(payload.size()),
                         [&] { return carrier_of_reply(call.choice, source); });
+  const bool last = (header.flags & engine::kLastPiece) != 0;
+  if (last) {
+    call.way.reply = call.reply_pieces.carrier();
+    CallQueue::count_way(call);
+  }
   write(payload, From::kStream);
-  if (over() || (header.flags & engine::kLastPiece) == 0) return;
-  call.way.reply = call.reply_pieces.carrier();
+  if (over() || !last) return;
   worker_.keep_polling(call.polling);
   note_end(call);
   finish(call, static_cast<CallOutcome>(outcome >> engine::kOutcomeShift));
