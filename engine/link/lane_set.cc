@@ -141,7 +141,7 @@ Result<void> LaneSet::make_domain() {
   const TimePoint now = reactor_.now();
   if (why_no_domain_ && now - no_domain_since_ < options_.probe_interval)
     return std::unexpected(*why_no_domain_);
-  auto domain = host_.domain_for_link(events_.on_domain_wanted(*this));
+  auto domain = host_.domain_for_link(events_.budget_of_domain(*this));
   if (!domain) {
     why_no_domain_ = domain.error();
     no_domain_since_ = now;

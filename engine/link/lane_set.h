@@ -76,7 +76,7 @@ class LaneSetEvents {
   virtual void on_lane_gone(LaneSet&, [[maybe_unused]] uint32_t lane) {}
   // Returns the budget against which the domain of the set counts (RdmaHost::domain_for_link());
   // null: only that of the RdmaHost.
-  virtual std::shared_ptr<RdmaBudget> on_domain_wanted(LaneSet&) { return nullptr; }
+  virtual std::shared_ptr<RdmaBudget> budget_of_domain(LaneSet&) { return nullptr; }
   // Reports that the set, which has no lane, releases its domain. The owner must release the memory
   // that it has registered with LaneSet::fabric(). Not called if the set is destroyed before its
   // lanes ended.

@@ -105,7 +105,7 @@ class LaneSets : public testing::Test, public LaneSetEvents {
     if (refuses_) return fail(ErrorCode::kExhausted, "no plan answers so");
     return LaneShape{.slots = 4, .slot_bytes = 64};
   }
-  std::shared_ptr<RdmaBudget> on_domain_wanted(LaneSet&) override {
+  std::shared_ptr<RdmaBudget> budget_of_domain(LaneSet&) override {
     ++domains_wanted_;
     return budget_;
   }

@@ -63,14 +63,10 @@ MemoryLimits this_host_memory() {
   if (const uint64_t kib = field("/proc/meminfo", "MemAvailable", std::dec)) {
     limits.available = kib << 10;
   }
-  if (const uint64_t kib = field("/proc/meminfo", "Hugepagesize", std::dec)) {
-    limits.huge_page_bytes = kib << 10;
-  }
-  limits.huge_pages_free = field("/proc/meminfo", "HugePages_Free", std::dec);
   return limits;
 }
 
-Result<void> check(const MemoryNeed& need, const MemoryLimits& limits, bool huge_pages) {
+Result<void> check(const MemoryNeed& need, const MemoryLimits& limits) {
   const uint64_t bytes = need.total();
   const std::string wanted = "; the memory is " + need.text();
   if (bytes > limits.memlock - std::min(limits.pinned, limits.memlock)) {
@@ -88,15 +84,7 @@ Result<void> check(const MemoryNeed& need, const MemoryLimits& limits, bool huge
                                            " memory keys and " + std::to_string(kRegionsNeeded) +
                                            " are needed: use another device, or `fabric: tcp`");
   }
-  const uint64_t pages = (bytes + limits.huge_page_bytes - 1) / limits.huge_page_bytes;
-  if (huge_pages && pages > limits.huge_pages_free) {
-    return fail(ErrorCode::kExhausted,
-                std::to_string(limits.huge_pages_free) + " huge pages of " +
-                    size_text(limits.huge_page_bytes) + " are free and " + std::to_string(pages) +
-                    " are needed: raise vm.nr_hugepages, or do without (fabric.huge_pages: false)" +
-                    wanted);
-  }
-  if (!huge_pages && bytes > limits.available) {
+  if (bytes > limits.available) {
     return fail(ErrorCode::kExhausted, "RDMA needs " + size_text(bytes) + " of memory and " +
                                            size_text(limits.available) +
                                            " are free: lower fabric.max_pinned" + wanted);

@@ -41,16 +41,14 @@ struct MemoryLimits {
   uint64_t memlock = UINT64_MAX;    // bytes, RLIMIT_MEMLOCK; no limit with CAP_IPC_LOCK
   uint64_t pinned = 0;              // bytes that this process has pinned, which count against it
   uint64_t available = UINT64_MAX;  // bytes of memory that are free, or that the kernel can free
-  uint64_t huge_page_bytes = 2 << 20;
-  uint64_t huge_pages_free = 0;
-  uint64_t regions = UINT64_MAX;  // memory keys of the RDMA device
+  uint64_t regions = UINT64_MAX;    // memory keys of the RDMA device
 };
 // Reads the limits of this host.
 MemoryLimits this_host_memory();
 
 // Returns an error if a limit is lower than `need`. The error describes the first such limit: its
 // name, its value, the value that is needed, and how to raise the limit. The limits are checked for
-// locked memory, free memory (or huge pages, if `huge_pages` is true), and memory keys.
-Result<void> check(const MemoryNeed& need, const MemoryLimits& limits, bool huge_pages);
+// locked memory, free memory, and memory keys.
+Result<void> check(const MemoryNeed& need, const MemoryLimits& limits);
 
 }  // namespace hat::engine

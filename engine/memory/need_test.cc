@@ -22,31 +22,23 @@ TEST(MemoryNeed, IsASumThatCanBeChecked) {
 TEST(MemoryNeed, ToldWhichLimitIsTooLow) {
   struct Row {
     MemoryLimits limits;
-    bool huge_pages;
     const char* says;  // the beginning of the expected error message; empty if no error is expected
   };
   for (const Row& row : {
-           Row{{}, false, ""},
-           Row{{.memlock = 8 << 20}, false, ""},
+           Row{{}, ""},
+           Row{{.memlock = 8 << 20}, ""},
            Row{{.memlock = 64 << 10},
-               false,
                "memlock allows 64 KiB, and RDMA needs 4.05 MiB of locked memory: raise "
                "LimitMEMLOCK (systemd) or `ulimit -l`, or lower fabric.max_pinned; the memory is "
                "4.05 MiB = windows"},
-           Row{{.memlock = 8 << 20, .pinned = 3 << 20}, false, ""},
+           Row{{.memlock = 8 << 20, .pinned = 3 << 20}, ""},
            Row{{.memlock = 8 << 20, .pinned = 6 << 20},
-               false,
                "memlock allows 8 MiB, of which 6 MiB are in use, and RDMA needs 4.05 MiB of"},
-           Row{{.regions = 2}, false, "the device has 2 memory keys and 5 are needed"},
-           Row{{.huge_pages_free = 2},
-               true,
-               "2 huge pages of 2 MiB are free and 3 are needed: raise vm.nr_hugepages"},
-           Row{{.huge_pages_free = 3}, true, ""},
+           Row{{.regions = 2}, "the device has 2 memory keys and 5 are needed"},
            Row{{.available = 1 << 20},
-               false,
                "RDMA needs 4.05 MiB of memory and 1 MiB are free: lower fabric.max_pinned"},
        }) {
-    const auto checked = check(some_need(), row.limits, row.huge_pages);
+    const auto checked = check(some_need(), row.limits);
     ASSERT_EQ(checked.has_value(), std::string(row.says).empty());
     if (checked) continue;
     EXPECT_TRUE(checked.error().message.starts_with(row.says)) << checked.error().message;
@@ -56,7 +48,6 @@ TEST(MemoryNeed, ToldWhichLimitIsTooLow) {
 TEST(MemoryNeed, KnowsThisHost) {
   const MemoryLimits limits = this_host_memory();
   EXPECT_GT(limits.available, 1u << 20);
-  EXPECT_GE(limits.huge_page_bytes, 1u << 16);
 }
 
 }  // namespace

@@ -46,7 +46,7 @@ TEST(LaneMemory, TheSumIsEnough) {
 TEST(LaneMemory, AHostThatAllowsLessIsToldAtTheStart) {
   const LanePlan plan{options_for(kProtocols[3], kProtocols[3]), 1000};
   const ArenaPlan arena = arena_for({&plan, 1}, 1 << 20);
-  const auto checked = check(arena.need, {.memlock = 8 << 20}, false);
+  const auto checked = check(arena.need, {.memlock = 8 << 20});
   ASSERT_FALSE(checked);
   EXPECT_NE(checked.error().message.find("memlock allows 8 MiB, and RDMA needs"),
             std::string::npos);

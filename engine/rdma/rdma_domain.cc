@@ -18,7 +18,7 @@ Result<void> check_limits(const Fabric& fabric, const MemoryNeed& need) {
   const FabricLimits fabric_limits = fabric.limits();
   limits.regions = fabric_limits.regions_max;
   if (!fabric_limits.pins) limits.memlock = UINT64_MAX;
-  return check(need, limits, false);
+  return check(need, limits);
 }
 
 }  // namespace

@@ -246,7 +246,7 @@ void AcceptedLink::on_lane_refused(engine::LaneSet&, const std::string& reason) 
                           << engine::said_by_peer(std::as_bytes(std::span(reason)));
 }
 
-std::shared_ptr<engine::RdmaBudget> AcceptedLink::on_domain_wanted(engine::LaneSet&) {
+std::shared_ptr<engine::RdmaBudget> AcceptedLink::budget_of_domain(engine::LaneSet&) {
   if (!share_->rdma) {
     share_->rdma.emplace("the links of one peer", PeerShare::kPart, worker_.rdma()->budget());
   }

@@ -119,7 +119,7 @@ class AcceptedLink final : private engine::SessionEvents,
     borrowed_ranges_.lane_gone(lane);
     landings_.lane_gone(lane);
   }
-  std::shared_ptr<engine::RdmaBudget> on_domain_wanted(engine::LaneSet&) override;
+  std::shared_ptr<engine::RdmaBudget> budget_of_domain(engine::LaneSet&) override;
   void on_domain_gone(engine::LaneSet&) override { registrations_.domain_gone(); }
   void on_lane_down(engine::LaneSet& lanes, uint32_t lane, bool was_up,
                     const std::string& reason) override;

@@ -34,7 +34,7 @@ def hinted(**hints):
     whole = yaml.safe_load(manifest())
     whole["services"]["Probe"]["hint"] = hints
     for function in whole["services"]["Probe"]["functions"].values():
-        for key in ("hint", "client_hint", "server_hint"):
+        for key in ("hint", "c_hint", "s_hint"):
             (function or {}).pop(key, None)
     return yaml.safe_dump(whole)
 
