@@ -363,6 +363,7 @@ ssize_t Connection::put(const Parts& from, size_t skipped) {
   const Lock writer(writer_);
   if (is_shared_) channel_->resync_writes();
   if (channel_->writes_ended() || channel_->gone()) return -EPIPE;
+  channel_->rewind();
   const auto space = channel_->writable(from.bytes() - skipped);
   if (channel_->broken()) return -ECONNRESET;
   const size_t count = from.empty(skipped, space);

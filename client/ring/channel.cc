@@ -22,44 +22,54 @@ void wake(std::atomic<uint32_t>& waits) {
 }  // namespace
 
 Channel::Channel(int socket, std::shared_ptr<const Memory> memory, Side side)
-    : socket_(socket), memory_(std::move(memory)), side_(side) {}
+    : theirs_(memory->control().sides[static_cast<size_t>(other(side))]),
+      their_ring_(memory->ring(other(side))),
+      mine_(memory->control().sides[static_cast<size_t>(side)]),
+      my_ring_(memory->ring(side)),
+      ring_bytes_(memory->ring_bytes()),
+      rewinds_(memory->control().version >= kVersionOfOrigin),
+      socket_(socket),
+      memory_(std::move(memory)) {}
 
 Channel::~Channel() {
   close(socket_);
   // A side that sleeps on the futex does not see the end of the socket before it wakes.
-  std::atomic<uint32_t>& waits = theirs().waits;
+  std::atomic<uint32_t>& waits = theirs_.waits;
   constexpr uint32_t kByFutexBits = (kForData | kForSpace) << kByFutex;
   if ((waits.fetch_and(~kByFutexBits) & kByFutexBits) != 0) wake(waits);
 }
 
 std::span<const std::byte> Channel::readable() {
   if (broken()) return {};
-  const uint64_t written = theirs().written.load(std::memory_order_acquire);
+  const uint64_t written = theirs_.written.load(std::memory_order_acquire);
   const uint64_t there = written - read_;
-  if (there > memory_->ring_bytes() || written - consumed_ > memory_->ring_bytes()) {
+  if (there > ring_bytes_ || written - consumed_ > ring_bytes_) {
     broken_ = true;
     return {};
   }
-  return {memory_->ring(other(side_)) + offset(read_), there};
+  // Loaded after `written`: the writer stores a new origin before it writes more, and only if this
+  // side has consumed all bytes before.
+  const uint64_t origin = theirs_.origin.load(std::memory_order_relaxed);
+  return {their_ring_ + offset(read_, origin), there};
 }
 
 void Channel::release(size_t bytes) {
   assert(bytes <= read_ - consumed_);  // otherwise the other side could overwrite unread bytes
   consumed_ += bytes;
-  mine().consumed.store(consumed_, std::memory_order_release);
+  mine_.consumed.store(consumed_, std::memory_order_release);
   ring_for(kForSpace);
 }
 
 bool Channel::at_end() {
-  if (!gone() && theirs().ended.load(std::memory_order_acquire) == 0) return false;
+  if (!gone() && theirs_.ended.load(std::memory_order_acquire) == 0) return false;
   return readable().empty();  // checked after `ended` was loaded, so no byte is missed
 }
 
 std::span<std::byte> Channel::writable(size_t wanted) {
   if (broken()) return {};
   uint64_t used = written_ - their_consumed_;
-  if (memory_->ring_bytes() - used < wanted) {
-    const uint64_t consumed = theirs().consumed.load(std::memory_order_acquire);
+  if (ring_bytes_ - used < wanted) {
+    const uint64_t consumed = theirs_.consumed.load(std::memory_order_acquire);
     // The other side can consume at most what it had not consumed before.
     if (consumed - their_consumed_ > used) {
       broken_ = true;
@@ -68,26 +78,33 @@ std::span<std::byte> Channel::writable(size_t wanted) {
     used = written_ - consumed;
     their_consumed_ = consumed;
   }
-  return {memory_->ring(side_) + offset(written_), memory_->ring_bytes() - used};
+  return {my_ring_ + offset(written_, origin_), ring_bytes_ - used};
+}
+
+void Channel::try_rewind() {
+  tried_at_ = written_;
+  if (writable(ring_bytes_).size() != ring_bytes_) return;
+  tried_at_ = origin_ = written_ - kRewindTo;
+  mine_.origin.store(origin_, std::memory_order_relaxed);  // publish() releases it
 }
 
 void Channel::publish(size_t bytes) {
   written_ += bytes;
-  assert(written_ - their_consumed_ <= memory_->ring_bytes());
-  mine().written.store(written_, std::memory_order_release);
+  assert(written_ - their_consumed_ <= ring_bytes_);
+  mine_.written.store(written_, std::memory_order_release);
   ring_for(kForData);
 }
 
 void Channel::end_writes(End how) {
   if (ended_) return;
   ended_ = true;
-  mine().ended.store(static_cast<uint32_t>(how), std::memory_order_release);
+  mine_.ended.store(static_cast<uint32_t>(how), std::memory_order_release);
   ring_for(kForData);
 }
 
 void Channel::ring_for(uint32_t what) {
   std::atomic_thread_fence(std::memory_order_seq_cst);
-  std::atomic<uint32_t>& waits = theirs().waits;
+  std::atomic<uint32_t>& waits = theirs_.waits;
   const uint32_t by_futex = what << kByFutex;
   if ((waits.load(std::memory_order_relaxed) & (what | by_futex)) == 0) return;
   const uint32_t before = waits.fetch_and(~(what | by_futex));
@@ -101,14 +118,14 @@ void Channel::ring_for(uint32_t what) {
 }
 
 uint32_t Channel::arm(uint32_t what) {
-  const uint32_t before = mine().waits.fetch_or(what, std::memory_order_relaxed);
+  const uint32_t before = mine_.waits.fetch_or(what, std::memory_order_relaxed);
   std::atomic_thread_fence(std::memory_order_seq_cst);
   return what & ~before;
 }
 
 void Channel::sleep_briefly(uint32_t what, std::chrono::nanoseconds time) {
   const uint32_t bits = what << kByFutex;
-  std::atomic<uint32_t>& waits = mine().waits;
+  std::atomic<uint32_t>& waits = mine_.waits;
   const uint32_t armed = waits.fetch_or(bits) | bits;
   std::atomic_thread_fence(std::memory_order_seq_cst);
   if (!has(what)) {
@@ -131,18 +148,17 @@ bool Channel::has(uint32_t what) {
   return data || space || broken();
 }
 
-void Channel::resync_reads() {
-  read_ = consumed_ = mine().consumed.load(std::memory_order_relaxed);
-}
+void Channel::resync_reads() { read_ = consumed_ = mine_.consumed.load(std::memory_order_relaxed); }
 
 void Channel::resync_writes() {
-  written_ = mine().written.load(std::memory_order_relaxed);
-  ended_ = mine().ended.load(std::memory_order_relaxed) != 0;
-  their_consumed_ = written_ - memory_->ring_bytes();  // makes writable() load the counter
+  written_ = mine_.written.load(std::memory_order_relaxed);
+  tried_at_ = origin_ = mine_.origin.load(std::memory_order_relaxed);
+  ended_ = mine_.ended.load(std::memory_order_relaxed) != 0;
+  their_consumed_ = written_ - ring_bytes_;  // makes writable() load the counter
 }
 
 uint32_t Channel::stay_awake(uint32_t what) {
-  return mine().waits.fetch_and(~what, std::memory_order_relaxed) & what;
+  return mine_.waits.fetch_and(~what, std::memory_order_relaxed) & what;
 }
 
 size_t Channel::hear(size_t doorbells_max) {

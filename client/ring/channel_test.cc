@@ -5,7 +5,9 @@
 
 #include <gtest/gtest.h>
 #include <poll.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstring>
 #include <functional>
@@ -69,6 +71,100 @@ TEST(Channel, HasRoomForWhatTheOtherSideConsumed) {
   EXPECT_TRUE(pair.connector->writable().empty());
   pair.acceptor->consume(10);
   EXPECT_EQ(pair.connector->writable().size(), 10u);
+}
+
+constexpr size_t kPage = 4096;
+constexpr size_t kRewound = 512;  // the offset at which a rewound ring continues
+
+// Returns the offset in the ring at which the next byte of this side will be.
+size_t next_offset(Channel& channel, Side side) {
+  return static_cast<size_t>(channel.writable().data() - channel.memory()->ring(side));
+}
+
+TEST(Channel, RewindsWhenTheOtherSideHasConsumedAll) {
+  Pair pair;
+  for (int round = 0; round < 3; ++round) {
+    const size_t begin = round == 0 ? 0 : kRewound;
+    EXPECT_EQ(next_offset(*pair.connector, Side::kConnector), begin);
+    for (const auto& text :
+         {std::string(kPage - begin - 1, 'a'), std::string("b"), std::string("c")}) {
+      pair.connector->rewind();
+      put(*pair.connector, text);
+      EXPECT_EQ(take(*pair.acceptor), text);
+    }
+    EXPECT_EQ(next_offset(*pair.connector, Side::kConnector), kRewound + 1) << "`c` was first";
+    put(*pair.connector, std::string(kPage, 'd'));
+    take(*pair.acceptor);
+    pair.connector->rewind();
+    EXPECT_EQ(next_offset(*pair.connector, Side::kConnector), kRewound);
+    put(*pair.acceptor, std::string(kPage, 'e'));  // the other direction is independent
+    EXPECT_EQ(take(*pair.connector), std::string(kPage, 'e'));
+  }
+}
+
+TEST(Channel, CarriesSmallMessagesInTwoPagesOfARing) {
+  Pair pair(kRingBytesDefault);
+  size_t end = 0;
+  for (int i = 0; i < 10'000; ++i) {
+    pair.connector->rewind();
+    put(*pair.connector, std::string(100, 'a'));
+    end = std::max(end, next_offset(*pair.connector, Side::kConnector));
+    take(*pair.acceptor);
+  }
+  EXPECT_LE(end, 2 * kPage);
+}
+
+TEST(Channel, TriesToRewindOnceInAPageOfBytes) {
+  Pair pair;
+  put(*pair.connector, std::string(kPage, 'a'));
+  pair.connector->rewind();
+  take(*pair.acceptor);
+  put(*pair.connector, std::string(kPage - 1, 'b'));
+  take(*pair.acceptor);
+  pair.connector->rewind();
+  EXPECT_EQ(next_offset(*pair.connector, Side::kConnector), 2 * kPage - 1) << "too early";
+  put(*pair.connector, "c");
+  take(*pair.acceptor);
+  pair.connector->rewind();
+  EXPECT_EQ(next_offset(*pair.connector, Side::kConnector), kRewound);
+}
+
+TEST(Channel, DoesNotRewindOverBytesThatAreStillNeeded) {
+  Pair pair;
+  put(*pair.connector, std::string(kPage, 'a'));
+  pair.connector->rewind();
+  EXPECT_EQ(next_offset(*pair.connector, Side::kConnector), kPage) << "nothing was consumed";
+  put(*pair.connector, std::string(kPage, 'b'));
+  pair.acceptor->pass(2 * kPage);
+  pair.acceptor->release(2 * kPage - 1);
+  pair.connector->rewind();
+  EXPECT_EQ(next_offset(*pair.connector, Side::kConnector), 2 * kPage) << "the last byte is lent";
+  put(*pair.connector, std::string(kPage, 'c'));
+  pair.acceptor->consume(kPage);
+  pair.acceptor->release(1);
+  pair.connector->rewind();
+  EXPECT_EQ(next_offset(*pair.connector, Side::kConnector), kRewound);
+}
+
+TEST(Channel, DoesNotRewindBeforeVersion3) {
+  Pair pair(kRingBytesMin, 2);
+  put(*pair.connector, std::string(kPage, 'a'));
+  take(*pair.acceptor);
+  pair.connector->rewind();
+  EXPECT_EQ(next_offset(*pair.connector, Side::kConnector), kPage);
+  EXPECT_EQ(pair.control->sides[0].origin, 0u);
+}
+
+TEST(Channel, ContinuesARingThatWasRewound) {
+  Pair pair;
+  put(*pair.connector, std::string(kPage, 'a'));
+  take(*pair.acceptor);
+  pair.connector->rewind();
+  put(*pair.connector, "first ");
+  Channel again(dup(pair.connector->fd()), pair.connector->memory(), Side::kConnector);
+  again.resync_writes();
+  put(again, "second");
+  EXPECT_EQ(take(*pair.acceptor), "first second");
 }
 
 TEST(Channel, EndsAfterItsLastByte) {
@@ -204,6 +300,7 @@ TEST(Channel, CarriesAStreamBetweenThreadsThatSleep) {
   std::thread writer([&] {
     std::minstd_rand random(1);
     for (size_t sent = 0; sent < kTotal;) {
+      pair.connector->rewind();
       const auto space = pair.connector->writable();
       const size_t count = std::min({space.size(), kTotal - sent, size_t{random() % 9000}});
       for (size_t i = 0; i < count; ++i) space[i] = static_cast<std::byte>((sent + i) % 251);
@@ -251,6 +348,19 @@ TEST_P(HostileCounter, OfBytesConsumedBreaksTheChannel) {
 INSTANTIATE_TEST_SUITE_P(Bounds, HostileCounter,
                          testing::Values(kRingBytesMin + 1, kRingBytesMin * 2, uint64_t{1} << 63,
                                          std::numeric_limits<uint64_t>::max()));
+
+TEST(Channel, ReadsWithinTheRingWhateverTheOrigin) {
+  Pair pair;
+  const std::byte* const ring = pair.acceptor->memory()->ring(Side::kConnector);
+  put(*pair.connector, std::string(kRingBytesMin, 'x'));
+  for (const uint64_t origin : {uint64_t{1}, kRingBytesMin + 1, uint64_t{1} << 63, ~uint64_t{0}}) {
+    pair.control->sides[0].origin = origin;
+    const auto bytes = pair.acceptor->readable();
+    EXPECT_EQ(bytes.size(), kRingBytesMin);
+    EXPECT_LT(static_cast<size_t>(bytes.data() - ring), kRingBytesMin)
+        << "the ring is mapped twice";
+  }
+}
 
 TEST(Channel, IsNotMisledByAWriterThatTakesBytesBack) {
   Pair pair;

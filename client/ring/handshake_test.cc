@@ -133,7 +133,7 @@ TEST(Handshake, UsesTheHighestVersionThatBothSidesSupport) {
   const struct {
     uint32_t theirs;
     uint32_t used;
-  } kCases[] = {{1, 1}, {2, 2}, {7, 2}};
+  } kCases[] = {{1, 1}, {2, 2}, {3, 3}, {7, 3}};
   for (const auto& [theirs, used] : kCases) {
     Sockets sockets;
     Greeting hello = greeting();

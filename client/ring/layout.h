@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // client/ring/layout.h: the layout of the memory that two processes share for their rings, and of
-// the greetings that they exchange; version 2.
+// the greetings that they exchange; version 3.
 //
 //   offset                          bytes        content
 //   0                               64 KiB       Control
@@ -8,8 +8,8 @@
 //   64 KiB + ring_bytes             ring_bytes   ring that the acceptor writes, the connector reads
 //
 // Each ring carries a stream of bytes without message boundaries. Byte number n of the stream is at
-// offset n modulo ring_bytes of its ring. Numbers have the byte order of the host, because both
-// processes run on one host.
+// offset n - origin modulo ring_bytes of its ring. Numbers have the byte order of the host, because
+// both processes run on one host.
 //
 // Format   docs/shm.md specifies which side may write which field and when, and what each side must
 //          not trust. A change of this layout needs a new version.
@@ -24,9 +24,11 @@ namespace hatrpc::ring {
 
 inline constexpr char kMagic[8] = {'h', 'a', 't', 'r', 'i', 'n', 'g', '\n'};
 // The highest version of this format and the lowest one that this code supports. Version 2 added
-// the bits by kByFutex.
-inline constexpr uint32_t kVersion = 2;
+// the bits by kByFutex, and version 3 the origin.
+inline constexpr uint32_t kVersion = 3;
 inline constexpr uint32_t kVersionMin = 1;
+inline constexpr uint32_t kVersionOfFutex = 2;
+inline constexpr uint32_t kVersionOfOrigin = 3;
 
 // The size of the part before the rings. It is a multiple of every page size of Linux, because the
 // rings after it are mapped separately.
@@ -48,9 +50,9 @@ inline constexpr Side other(Side side) {
 // Bits of Lines::waits: a sleeping side waits for data, or for space.
 inline constexpr uint32_t kForData = 1;
 inline constexpr uint32_t kForSpace = 2;
-// In version 2, a side can instead sleep in futex(2) on Lines::waits. It then sets the bit of what
-// it waits for, shifted left by kByFutex (4 for data, 8 for space), and the other side wakes it
-// with FUTEX_WAKE in place of a doorbell.
+// From version 2 on, a side can instead sleep in futex(2) on Lines::waits. It then sets the bit of
+// what it waits for, shifted left by kByFutex (4 for data, 8 for space), and the other side wakes
+// it with FUTEX_WAKE in place of a doorbell.
 inline constexpr uint32_t kByFutex = 2;
 
 // Values of Lines::ended: whether a side will write more bytes.
@@ -66,6 +68,7 @@ enum class End : uint32_t {
 struct Lines {
   alignas(128) std::atomic<uint64_t> written;   // bytes that this side put into its own ring
   std::atomic<uint32_t> ended;                  // a value of End
+  std::atomic<uint64_t> origin;                 // the number of the byte at offset 0 of its ring
   alignas(128) std::atomic<uint64_t> consumed;  // bytes that this side took from the other ring
   alignas(128) std::atomic<uint32_t> waits;     // kForData, kForSpace, and both << kByFutex; the
                                                 // other side clears a bit and then wakes this side

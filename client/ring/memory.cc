@@ -63,6 +63,7 @@ int Memory::map(int fd, Memory& memory) {
     return EPROTO;
   }
   if (const int error = mapped.map_all(); error != 0) return error;
+  if (mapped.control().version > kVersion) return EPROTO;
   memory = std::move(mapped);
   return 0;
 }

@@ -32,7 +32,8 @@ class Memory {
   static int create(uint64_t ring_bytes, Memory& memory,
                     const std::function<void(std::span<std::byte>)>& place = {});
   // Maps memory that another process created. Takes ownership of `fd`, even on failure. Returns
-  // EPERM if the size is not sealed, and EPROTO if the size is not valid in version 1.
+  // EPERM if the size is not sealed, and EPROTO if the size is not valid, or if this code does not
+  // know the version in the memory.
   static int map(int fd, Memory& memory);
 
   explicit operator bool() const { return base_ != nullptr; }

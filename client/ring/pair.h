@@ -13,7 +13,8 @@
 namespace hatrpc::ring {
 
 struct Pair {
-  explicit Pair(uint64_t ring_bytes = kRingBytesMin) {
+  // Makes both sides, which use that version of the ring format.
+  explicit Pair(uint64_t ring_bytes = kRingBytesMin, uint32_t version = kVersion) {
     int sockets[2];
     Memory memory;
     Memory again;
@@ -21,6 +22,7 @@ struct Pair {
         Memory::create(ring_bytes, memory) != 0 || Memory::map(dup(memory.fd()), again) != 0) {
       throw std::runtime_error("no pair of rings");
     }
+    memory.control().version = version;
     control = &again.control();  // valid as long as `connector` exists
     connector = std::make_unique<Channel>(sockets[0], std::move(again), Side::kConnector);
     acceptor = std::make_unique<Channel>(sockets[1], std::move(memory), Side::kAcceptor);

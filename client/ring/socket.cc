@@ -140,8 +140,9 @@ ssize_t Socket::read(void* into, size_t bytes, int timeout_ms, int interrupter) 
 ssize_t Socket::write(const void* from, size_t bytes, int timeout_ms) {
   if (channel_.writes_ended() || channel_.gone()) return -EPIPE;
   if (const int error = wait(kForSpace, timeout_ms, -1); error != 0) return -error;
-  if (channel_.broken()) return -EPROTO;
+  channel_.rewind();
   const auto space = channel_.writable(bytes);
+  if (channel_.broken()) return -EPROTO;
   if (space.empty()) return -EPIPE;
   const size_t count = std::min(bytes, space.size());
   std::memcpy(space.data(), from, count);

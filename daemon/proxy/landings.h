@@ -35,7 +35,9 @@ class Landings {
     landings_.push_back({lane, space.data(), space.size(), std::move(memory)});
   }
   // Ends the use of the space at `payload`, because the frame with this payload was handled. Does
-  // nothing if no landing is there. If the frame was dropped, gives the space back to the ring.
+  // nothing if no landing is there. Call this as soon as the payload was written: after a rewind,
+  // the same space can be reserved again. If the frame was dropped, gives the space back to the
+  // ring.
   void handled(const std::byte* payload);
   // Gives back all spaces of this lane, because the lane is gone.
   void lane_gone(uint32_t lane);

@@ -109,9 +109,11 @@ class Rogue {
     if (!kept_rules() || ended_) return;
     const uint64_t used = sent_ - peek(lines(other(side_)).consumed);
     require(used <= ring_bytes_, "it has read what was never written");
+    if (used == 0) lines(side_).origin.store(origin_ = sent_ * 0x9e3779b97f4a7c15);  // any number
     const size_t count = std::min<size_t>(wanted, ring_bytes_ - used);
-    for (size_t i = 0; i < count; ++i) ring(side_)[(sent_ + i) % ring_bytes_] = pattern(sent_ + i);
-    sent_ += count;
+    for (size_t i = 0; i < count; ++i, ++sent_) {
+      ring(side_)[(sent_ - origin_) % ring_bytes_] = pattern(sent_);
+    }
     lines(side_).written.store(sent_);
     ring_for(kForData);
   }
@@ -120,8 +122,10 @@ class Rogue {
     if (!kept_rules()) return;
     const uint64_t there = peek(lines(other(side_)).written);
     require(there - taken_ <= ring_bytes_, "it has written what there was no room for");
+    const uint64_t origin = peek(lines(other(side_)).origin);
     for (; taken_ != there; ++taken_) {
-      require(ring(other(side_))[taken_ % ring_bytes_] == pattern(taken_), "wrong bytes came");
+      const std::byte came = ring(other(side_))[(taken_ - origin) % ring_bytes_];
+      require(came == pattern(taken_), "wrong bytes came");
     }
     lines(side_).consumed.store(taken_);
     ring_for(kForSpace);
@@ -145,7 +149,7 @@ class Rogue {
     if (!mapped()) return;
     kept_rules_ = false;
     Lines& whose = lines(static_cast<Side>(input_.next() % 2));
-    switch (input_.next() % 7) {
+    switch (input_.next() % 8) {
       case 0:
         return whose.written.store(any_number(peek(whose.written)));
       case 1:
@@ -159,6 +163,8 @@ class Rogue {
         return;
       case 5:
         return lie(base_, sizeof(Control));
+      case 6:
+        return whose.origin.store(any_number(peek(whose.origin)));
       default:
         return lie(base_ + kControlBytes, 2 * ring_bytes_);
     }
@@ -216,7 +222,12 @@ class Rogue {
     int seals = F_SEAL_GROW | F_SEAL_SHRINK;
     if ((how & 4) != 0) seals = input_.next() & 0x1f;
     fcntl(memory_, F_ADD_SEALS, seals);
-    if (how == 0) map(kRingBytesMin);
+    if (how == 0) {
+      map(kRingBytesMin);
+      std::memcpy(control().magic, kMagic, sizeof kMagic);
+      control().version = kVersion;
+      control().ring_bytes = ring_bytes_;
+    }
     return memory_;
   }
 
@@ -296,6 +307,7 @@ class Rogue {
   size_t mapped_ = 0;
   uint64_t ring_bytes_ = 0;
   uint64_t sent_ = 0;
+  uint64_t origin_ = 0;  // this side's Lines::origin while it keeps the rules
   uint64_t taken_ = 0;
   bool ended_ = false;
   bool kept_rules_ = true;

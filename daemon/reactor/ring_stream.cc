@@ -260,6 +260,7 @@ IoResult RingStream::write(std::span<const iovec> from) {
     DCHECK(from.size() == 1 && from.front().iov_len == first.bytes);
     return write_reserved();
   }
+  channel_->rewind();
   size_t wanted = 0;
   for (const iovec& part : from) wanted += part.iov_len;
   const auto space = channel_->writable(wanted);
@@ -286,6 +287,7 @@ size_t RingStream::ahead(const std::byte* at) {
 
 std::span<std::byte> RingStream::reserve(size_t bytes) {
   if (error_ != 0 || !channel_ || ends_writes_ || channel_->gone() || channel_->broken()) return {};
+  if (reserved_.empty()) channel_->rewind();
   const size_t before =
       reserved_.empty() ? 0 : ahead(reserved_.back().data) + reserved_.back().bytes;
   const auto space = channel_->writable(before + bytes);

@@ -105,24 +105,27 @@ class RingStream final : public ByteStream {
   void want(uint32_t event, bool wanted);
   uint32_t wishes() const;
 
-  LibeventReactor& reactor_;
-  StreamEvents& events_;
-  Descriptor socket_;  // empty once channel_ exists, which then owns the socket
-  const hatrpc::ring::Side side_;
+  // The members up to the first ones of channel_ are all that a poll of a ring to read from needs.
+  // They are together, because a reactor polls many streams in a row.
   int error_ = 0;        // an errno value: the handshake or a write of reserved bytes has failed
   uint32_t wanted_ = 0;  // the events that the owner wants: hatrpc::ring::kForData, kForSpace
   Attention attention_ = Attention::kNone;
   bool again_ = false;             // read_again() was called
   bool awaits_half_free_ = false;  // shortage() has found that less than a quarter is free
+  bool ends_writes_ = false;       // shutdown_write() was called, perhaps before channel_ existed
   std::optional<IoResult> ended_;  // set once the end or an error was read: read() returns it from
                                    // then on
-  bool ends_writes_ = false;       // shutdown_write() was called, perhaps before channel_ existed
-  TimePoint hot_since_{};          // when something last arrived, or heat() was called
-  uint64_t released_ = 0;          // entries removed from held_ since the stream began
+  std::optional<hatrpc::ring::Channel> channel_;
+
+  LibeventReactor& reactor_;
+  StreamEvents& events_;
+  Descriptor socket_;  // empty once channel_ exists, which then owns the socket
+  const hatrpc::ring::Side side_;
+  TimePoint hot_since_{};  // when something last arrived, or heat() was called
+  uint64_t released_ = 0;  // entries removed from held_ since the stream began
   Fifo<Held> held_;
   std::vector<Reserved> reserved_;  // in the order of reserving; few, because they fit the ring
   std::optional<hatrpc::ring::Handshake> handshake_;
-  std::optional<hatrpc::ring::Channel> channel_;
   event event_;
 };
 

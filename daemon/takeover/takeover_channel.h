@@ -63,7 +63,9 @@ struct TakeoverMessage {
 
 class TakeoverChannel {
  public:
-  static constexpr uint16_t kVersion = 2;
+  // Version 3 has the same messages as version 2, but hands over rings of format 3
+  // (docs/shm.md), which a daemon of version 2 would read at the wrong offset.
+  static constexpr uint16_t kVersion = 3;
   static constexpr size_t kMessageBytesMax = 192 * 1024;  // fits into a socket's default buffer
   static constexpr size_t kDescriptorsMax = 128;          // per message; Linux allows 253
 

@@ -112,21 +112,24 @@ TEST(TakeoverChannel, CarriesAllThatAConnectionMayHold) {
 }
 
 TEST(TakeoverChannel, RefusesWhatIsNoMessageAndClosesWhatCameAlong) {
+  constexpr uint16_t kVersion = TakeoverChannel::kVersion;
   struct Case {
     std::string what;
     std::string message;
     std::string expected;
   };
   const std::vector<Case> cases = {
-      {"a cut header", message_of(2, 1, 0, 0, "").substr(0, 15), "truncated"},
-      {"another protocol", message_of(2, 1, 0, 0, "", "GET "), "does not speak"},
-      {"another version", message_of(1, 1, 0, 0, ""), "version 1"},
-      {"too short a text", message_of(2, 1, 7, 0, "host-a"), "lengths"},
-      {"bytes that nobody told of", message_of(2, 1, 6, 0, "host-ab"), "lengths"},
-      {"lengths that overflow", message_of(2, 1, 0xffffffff, 7, "host-a"), "lengths"},
-      {"kind 0", message_of(2, 0, 0, 0, ""), "kind 0"},
-      {"an unknown kind", message_of(2, 99, 0, 0, ""), "kind 99"},
-      {"one that is too long", message_of(2, 1, 0, 0, std::string(200'000, 'x')), "more than"},
+      {"a cut header", message_of(kVersion, 1, 0, 0, "").substr(0, 15), "truncated"},
+      {"another protocol", message_of(kVersion, 1, 0, 0, "", "GET "), "does not speak"},
+      {"an older version", message_of(kVersion - 1, 1, 0, 0, ""), "version 2 of"},
+      {"a newer version", message_of(kVersion + 1, 1, 0, 0, ""), "version 4 of"},
+      {"too short a text", message_of(kVersion, 1, 7, 0, "host-a"), "lengths"},
+      {"bytes that nobody told of", message_of(kVersion, 1, 6, 0, "host-ab"), "lengths"},
+      {"lengths that overflow", message_of(kVersion, 1, 0xffffffff, 7, "host-a"), "lengths"},
+      {"kind 0", message_of(kVersion, 0, 0, 0, ""), "kind 0"},
+      {"an unknown kind", message_of(kVersion, 99, 0, 0, ""), "kind 99"},
+      {"one that is too long", message_of(kVersion, 1, 0, 0, std::string(200'000, 'x')),
+       "more than"},
   };
   for (const Case& one : cases) {
     SCOPED_TRACE(one.what);

@@ -4,6 +4,7 @@
 The code is written from docs/shm.md and Thrift's specification, and uses none of the project's code.
 """
 
+import array
 import contextlib
 import fcntl
 import mmap
@@ -19,12 +20,13 @@ from nodes import wait_until
 MAGIC = b"hatring\n"
 CONTROL = 65536
 CONNECTOR, ACCEPTOR = 128, 512  # offset of each side's cache lines in the shared memory
-WRITTEN, ENDED, CONSUMED, WAITS = 0, 8, 128, 256
+WRITTEN, ENDED, ORIGIN, CONSUMED, WAITS = 0, 8, 16, 128, 256
+LONG = WRITTEN, ORIGIN, CONSUMED  # fields of 8 bytes; the others have 4
 DATA, ROOM = 1, 2
 HANG_S = 5.0  # how long a call through a hostile server may take
 
 
-def greeting(magic=MAGIC, version=2, refusal=0, ring_bytes=0):
+def greeting(magic=MAGIC, version=3, refusal=0, ring_bytes=0):
     return struct.pack("8sIIQQ", magic, version, refusal, ring_bytes, 0)
 
 
@@ -51,7 +53,7 @@ def add_reply(value, seqid=1):
 class RawRing:
     """One side of a ring, whose memory the test reads and writes directly. A context manager."""
 
-    def __init__(self, sock, mine, memory):
+    def __init__(self, sock, mine, memory, version=3):
         self.sock = sock
         self.sock.settimeout(None)  # with a timeout, Python would wait before the call, in spite of MSG_DONTWAIT
         self.mine, self.theirs = mine, ACCEPTOR + CONNECTOR - mine
@@ -59,17 +61,18 @@ class RawRing:
         self.ring_bytes = (size - CONTROL) // 2
         self.map = mmap.mmap(memory, size)
         os.close(memory)
-        self.sent = self.taken = 0
+        self.version = version
+        self.sent = self.taken = self.origin = 0
 
     @classmethod
-    def connect(cls, path, ring_bytes=65536):
+    def connect(cls, path, ring_bytes=65536, version=3):
         sock = socket.socket(socket.AF_UNIX)
         sock.settimeout(HANG_S)
         sock.connect(path)
-        sock.sendall(greeting(ring_bytes=ring_bytes))
+        sock.sendall(greeting(version=version, ring_bytes=ring_bytes))
         said, descriptors, _, _ = socket.recv_fds(sock, 32, 1)
-        assert said == greeting(ring_bytes=ring_bytes), said
-        return cls(sock, CONNECTOR, descriptors[0])
+        assert said == greeting(version=version, ring_bytes=ring_bytes), said
+        return cls(sock, CONNECTOR, descriptors[0], version)
 
     def __enter__(self):
         return self
@@ -79,11 +82,10 @@ class RawRing:
         self.map.close()
 
     def get(self, side, what):
-        return struct.unpack_from("Q" if what in (WRITTEN, CONSUMED) else "I", self.map, side + what)[0]
+        return struct.unpack_from("Q" if what in LONG else "I", self.map, side + what)[0]
 
     def put(self, what, value):
-        struct.pack_into("Q" if what in (WRITTEN, CONSUMED) else "I", self.map, self.mine + what,
-                         value)
+        struct.pack_into("Q" if what in LONG else "I", self.map, self.mine + what, value)
 
     def bell(self):
         with contextlib.suppress(OSError):
@@ -100,7 +102,10 @@ class RawRing:
         end = time.monotonic() + seconds
         while data and time.monotonic() < end:
             room = self.ring_bytes - (self.sent - self.get(self.theirs, CONSUMED))
-            at = self.sent % self.ring_bytes
+            if room == self.ring_bytes and self.version >= 3:
+                self.origin = self.sent
+                self.put(ORIGIN, self.origin)
+            at = (self.sent - self.origin) % self.ring_bytes
             part = data[:min(room, self.ring_bytes - at)]
             self.map[self.ring(self.mine) + at:self.ring(self.mine) + at + len(part)] = part
             self.sent += len(part)
@@ -117,7 +122,7 @@ class RawRing:
         while len(data) < count and time.monotonic() < end:
             ended = self.get(self.theirs, ENDED) or self.gone()
             there = self.get(self.theirs, WRITTEN) - self.taken
-            at = self.taken % self.ring_bytes
+            at = (self.taken - self.get(self.theirs, ORIGIN)) % self.ring_bytes
             part = self.map[self.ring(self.theirs) + at:][:min(there, self.ring_bytes - at, count - len(data))]
             data += part
             self.taken += len(part)
@@ -144,8 +149,22 @@ class RawRing:
 def sealed_memory(ring_bytes=65536, size=None, seals=fcntl.F_SEAL_GROW | fcntl.F_SEAL_SHRINK):
     memory = os.memfd_create("rings_test", os.MFD_ALLOW_SEALING)
     os.ftruncate(memory, CONTROL + 2 * ring_bytes if size is None else size)
+    if size is None:
+        os.pwrite(memory, struct.pack("8sIIQ", MAGIC, 3, 0, ring_bytes), 0)
     fcntl.fcntl(memory, fcntl.F_ADD_SEALS, seals)
     return memory
+
+
+def says(words, **memory):
+    """Returns a hostile server's function that answers with `words` and, if `memory` is given, a memory descriptor."""
+    def trick(connection, over):
+        descriptors = [sealed_memory(**memory)] if memory else []
+        rights = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", descriptors))]
+        connection.sendmsg([words], rights if descriptors else [])
+        for one in descriptors:
+            os.close(one)
+        over.wait(HANG_S)
+    return trick
 
 
 class HostileServer:

@@ -484,17 +484,17 @@ class Processes(unittest.TestCase):
                 while len(came) < len(words):
                     assert epoll.poll(5), came
                     with contextlib.suppress(BlockingIOError):
-                        came += stream.recv(100)
+                        came += stream.recv(1000)
                 assert came == words, came
 
             for turn in range(5):
-                talk(b"parent %d" % turn)
+                talk(b"parent %d" % turn * 300)  # in all more than a page, after which rings are rewound
                 child = os.fork()
                 if child == 0:
                     status = 1
                     try:
                         for i in range(10):
-                            talk(b"child %d" % i)
+                            talk(b"child %d" % i * 300)
                         status = 0
                     finally:
                         os._exit(status)
@@ -503,7 +503,8 @@ class Processes(unittest.TestCase):
 
     def test_fork_and_exec(self):
         with connect(None) as stream:
-            self.talk(stream, b"parent")
+            self.talk(stream, bytes(4096))
+            self.talk(stream, b"parent")  # in a ring that was rewound
             done = subprocess.run([sys.executable, "-c", CHILD, str(stream.fileno())],
                                   pass_fds=[stream.fileno()], capture_output=True, check=False,
                                   timeout=20)

@@ -4,7 +4,6 @@
 The hostile programs are written from docs/shm.md alone. The good programs use the package of client/python.
 """
 
-import array
 import contextlib
 import fcntl
 import json
@@ -23,8 +22,8 @@ import time
 
 from setting import PEERS, PROGRAMS, Scenario, main, manifest, start_server
 from nodes import TwoNodes, wait_until
-from raw_ring import (ACCEPTOR, CONSUMED, CONTROL, ENDED, HANG_S, WAITS, WRITTEN, HostileServer, RawRing,
-                      add_reply, blob, greeting, i32s, request, sealed_memory)
+from raw_ring import (ACCEPTOR, CONSUMED, CONTROL, ENDED, HANG_S, ORIGIN, WAITS, WRITTEN, HostileServer, RawRing,
+                      add_reply, blob, greeting, i32s, request, says, sealed_memory)
 
 sys.path.insert(0, str(PEERS / "python" / "site"))
 
@@ -211,16 +210,29 @@ def wrong_magic(path):
     assert greets(path, greeting(magic=b"GET / HT")) == b""
 
 
-def version_0(path):
+def versions(path):
     assert greets(path, greeting(version=0))[12:16] == struct.pack("I", 1), "the daemon must refuse version 0"
+    for theirs, used in (1, 1), (2, 2), (7, 3):
+        assert greets(path, greeting(version=theirs)) == greeting(version=used, ring_bytes=256 * 1024), theirs
 
 
-def version_1(path):
-    assert greets(path, greeting(version=1)) == greeting(version=1, ring_bytes=256 * 1024), "it must use version 1"
+def many_calls_in_each_version(path):
+    for version in 1, 2, 3:
+        with RawRing.connect(path, version=version) as ring:
+            for i in range(300):  # more than a page of requests and of replies
+                ring.send(request("add", i32s(i, 1)))
+                assert ring.receive(len(add_reply(0))) == add_reply(i + 1)
+            assert (ring.get(ring.theirs, ORIGIN) != 0) == (version >= 3), "only version 3 rewinds"
 
 
-def version_3(path):
-    assert greets(path, greeting(version=3)) == greeting(ring_bytes=256 * 1024), "the daemon must offer version 2"
+def lies_about_the_origin(path):
+    whole = request("add", i32s(20, 22))
+    for origin in 1, 65537, 1 << 63, (1 << 64) - 1:
+        with RawRing.connect(path) as ring:
+            ring.send(whole[:9])
+            ring.store(ORIGIN, origin)
+            ring.send(whole[9:])
+            ring.receive(1, 0.02)
 
 
 def unwanted_descriptors(path):
@@ -374,8 +386,8 @@ def is_killed(path):
 
 
 HOSTILE_CLIENTS = [
-    says_nothing, half_a_greeting, half_a_greeting_with_its_own_end, a_greeting_in_halves, wrong_magic, version_0,
-    version_1, version_3, unwanted_descriptors, counters_run_ahead, counters_go_back, consumes_what_was_not_written,
+    says_nothing, half_a_greeting, half_a_greeting_with_its_own_end, a_greeting_in_halves, wrong_magic, versions,
+    many_calls_in_each_version, lies_about_the_origin, unwanted_descriptors, counters_run_ahead, counters_go_back, consumes_what_was_not_written,
     huge_frames, truncated_messages, leaves_at_any_moment, floods_bells, never_reads,
     takes_by_the_byte, changes_what_it_sent, scribbles_over_everything, keeps_its_own_end_open,
     is_killed]
@@ -395,18 +407,6 @@ class HostileClients(Scenario):
 
 
 # --- Hostile servers ---
-
-def says(words, **memory):
-    """Returns a hostile server's function that answers with `words` and, if `memory` is given, a memory descriptor."""
-    def trick(connection, over):
-        descriptors = [sealed_memory(**memory)] if memory else []
-        rights = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", descriptors))]
-        connection.sendmsg([words], rights if descriptors else [])
-        for one in descriptors:
-            os.close(one)
-        over.wait(HANG_S)
-    return trick
-
 
 def opened(play):
     """Returns a hostile server's function: it answers the greeting correctly, and calls `play` at the first request."""

@@ -107,7 +107,7 @@ class Successor:
 
     def say(self, kind, text=""):
         body = text.encode()
-        self.socket.send(struct.pack("=4sHHII", b"hatT", 2, kind, len(body), 0) + body)
+        self.socket.send(struct.pack("=4sHHII", b"hatT", 3, kind, len(body), 0) + body)
 
     def hear(self, wanted):
         message, descriptors, _, _ = socket.recv_fds(self.socket, 1 << 18, 128)
