@@ -158,6 +158,7 @@ and the command that repairs it. doctor changes nothing. The checks are
   daemon         whether hatrpcd answers, is ready, and accepted its last reload
   security       the certificate, key and CA of links: who may read them, their validity
   fabric         which device, port and GID hatrpcd uses for RDMA, or why it uses none
+  profile        whether the measured costs are recent, and of this node and device
   modules        the kernel modules that make RDMA devices of network cards
   devices        /dev/infiniband: whether hatrpcd's user may open each device
   ports, gids    their states, link layers, addresses and versions of RoCE

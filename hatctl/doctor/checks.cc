@@ -11,6 +11,7 @@ constexpr std::array kChecks = {
     Check{"daemon", check_daemon},
     Check{"security", check_security},
     Check{"fabric", check_fabric},
+    Check{"profile", check_profile},
     Check{"modules", check_modules},
     Check{"devices", check_devices},
     Check{"ports", check_ports},

@@ -29,6 +29,9 @@ void check_peers(const Examined& examined, Findings& findings);
 // Checks the certificate, key and CA of links (check_security.cc).
 void check_security(const Examined& examined, Findings& findings);
 
+// Checks the file of measured costs (check_profile.cc).
+void check_profile(const Examined& examined, Findings& findings);
+
 // Checks the fabric that RDMA lanes use, and its kernel modules (check_fabric.cc).
 void check_fabric(const Examined& examined, Findings& findings);
 void check_modules(const Examined& examined, Findings& findings);

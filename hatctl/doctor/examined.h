@@ -4,12 +4,14 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "config/diagnostics.h"
 #include "config/node.h"
+#include "config/profile.h"
 #include "config/worker_placement.h"
 #include "engine/fabric/verbs/verbs_fabric.h"
 #include "hatctl/doctor/daemon_state.h"
@@ -27,6 +29,9 @@ struct NodeFile {
   Diagnostics diagnostics;  // all diagnostics except those about the files of `link.tls`
   std::string summary;      // "node host-a, 1 peer, …"
   NodeConfig node;          // the defaults, if the file does not exist or has errors
+  // The profile that the node configuration names; nullopt if it names none, or the file does not
+  // exist.
+  std::optional<Profile> profile;
 };
 
 struct Examined {

@@ -306,10 +306,73 @@ const std::vector<Row> kRowsOfTheNode = {
      {{kOk, "peers", "answers, from 192.168.1.1", ""}}},
 };
 
+// 2026-11-22T12:00:00Z, when the profile of the next hosts was measured.
+constexpr int64_t kMeasured = 1795348800;
+
+// Builds node a, which uses a profile that was measured on this host `days` days ago.
+void measured_host(FakeTree& tree, Examined& examined, int64_t days = 90) {
+  tree.roce_host();
+  examined.unix_now = kMeasured + days * 24 * 60 * 60;
+  examined.daemon.fabric = "verbs: mlx5_0";
+  examined.daemon.fabric_kind = "verbs";
+  examined.file.node.node = "a";
+  examined.file.node.profile = "/etc/hatrpc/measured.yaml";
+  examined.file.profile = {"a", "b", "verbs: mlx5_0", "2026-11-22T12:00:00Z", {}};
+  examined.file.profile->costs.fabric = "verbs";
+}
+
+const std::vector<Row> kRowsOfProfiles = {
+    {"a_profile_of_this_host",
+     [](FakeTree& tree, Examined& examined) { measured_host(tree, examined); },
+     {{kOk, "profile",
+       "/etc/hatrpc/measured.yaml: costs of verbs to the peer b, 2026-11-22T12:00:00Z", ""}}},
+    {"an_old_profile",
+     [](FakeTree& tree, Examined& examined) { measured_host(tree, examined, 91); },
+     {{kWarn, "profile", "it was measured 91 days ago",
+       "hatctl calibrate b --write /etc/hatrpc/measured.yaml"}}},
+    {"a_profile_without_a_time",
+     [](FakeTree& tree, Examined& examined) {
+       measured_host(tree, examined);
+       examined.file.profile->measured = "2026-11-22";
+     },
+     {{kWarn, "profile", "it does not say when it was measured", "hatctl calibrate b"}}},
+    {"a_profile_of_another_node",
+     [](FakeTree& tree, Examined& examined) {
+       measured_host(tree, examined);
+       examined.file.profile->node = "c";
+     },
+     {{kWarn, "profile", "it was measured by the node c", "hatctl calibrate b"}}},
+    {"a_profile_of_another_fabric",
+     [](FakeTree& tree, Examined& examined) {
+       measured_host(tree, examined);
+       examined.file.profile->costs.fabric = "loop";
+       examined.file.profile->peer = "";
+     },
+     {{kWarn, "profile",
+       "its costs are those of the fabric loop, but hatrpcd uses verbs, and so ignores them",
+       "hatctl calibrate PEER"}}},
+    {"a_profile_of_another_device",
+     [](FakeTree& tree, Examined& examined) {
+       measured_host(tree, examined);
+       examined.file.profile->device = "verbs: mlx5_1";
+     },
+     {{kWarn, "profile",
+       "it was measured on another device, \"verbs: mlx5_1\"; hatrpcd uses \"verbs: mlx5_0\"",
+       "hatctl calibrate b"}}},
+    {"a_profile_of_a_node_whose_daemon_does_not_run",
+     [](FakeTree& tree, Examined& examined) {
+       measured_host(tree, examined);
+       examined.daemon.unreachable = "nobody listens";
+       examined.file.profile->device = "verbs: mlx5_1";
+     },
+     {{kWarn, "daemon", "nobody listens", "systemctl start"},
+      {kOk, "profile", "costs of verbs to the peer b", ""}}},
+};
+
 const std::vector<Row>& node_rows() {
   static const std::vector<Row> all = [] {
     std::vector<Row> gathered;
-    for (const auto& some : {kRowsOfLimits, kRowsOfProcessors, kRowsOfTheNode}) {
+    for (const auto& some : {kRowsOfLimits, kRowsOfProcessors, kRowsOfTheNode, kRowsOfProfiles}) {
       gathered.insert(gathered.end(), some.begin(), some.end());
     }
     return gathered;
