@@ -69,6 +69,9 @@ class Calibration(Scenario):
             with Client(nodes) as calls:
                 self.assertEqual(calls.add(3, 4), 7)
             self.assertIn("a peer has calibrated with this node", nodes.b.log())
+            report = json.loads(hatctl(nodes.a, "doctor", "--config", nodes.a.config, "--json").stdout)
+            self.assertEqual([(found["verdict"], found["text"].split(", 20")[0]) for found in report["findings"]
+                              if found["check"] == "profile"], [("ok", "costs of loop to the peer host-b")])
 
     def test_a_changed_profile_changes_a_plan_and_a_bad_one_nothing(self):
         hints = "payload_size: 16KiB"
