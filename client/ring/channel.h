@@ -138,10 +138,11 @@ class Channel {
  private:
   static constexpr uint64_t kPageBytes = 4096;
   // A rewound ring continues at this offset and not at 0, because memcpy() can be slow between
-  // certain offsets. glibc uses `rep movsb` for large copies. On AMD EPYC, this instruction has a
-  // fifteenth of the usual speed if the destination is 1 to 15 bytes after the source, modulo 4096
-  // (measured with glibc 2.36). That would be the usual case with 0: a framed message begins with
-  // its size in 4 bytes, and malloc() places large buffers 16 bytes after the start of a page.
+  // certain offsets. glibc uses `rep movsb` for large copies. On AMD EPYC, this instruction had a
+  // fifteenth of the usual speed if the destination was 1, 4 or 12 bytes after the source, modulo
+  // 4096 (docs/decisions/rewound-rings.md). That would be the usual case with 0: a framed message
+  // begins with its size in 4 bytes, and malloc() places large buffers 16 bytes after the start of
+  // a page.
   static constexpr uint64_t kRewindTo = 512;
 
   // Returns the offset of byte number `count` in a ring in which byte number `origin` is at 0. Any

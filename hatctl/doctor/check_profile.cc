@@ -50,11 +50,11 @@ std::string why_stale(const Profile& profile, const Examined& examined) {
 void check_profile(const Examined& examined, Findings& findings) {
   const NodeFile& file = examined.file;
   if (!file.profile) return;  // a file that does not exist is a finding of check_configuration()
-  const std::string measured = file.profile->measured.empty() ? "" : ", " + file.profile->measured;
   const std::string why = why_stale(*file.profile, examined);
   if (why.empty()) {
     return findings.ok(file.node.profile, "costs of " + file.profile->costs.fabric +
-                                              " to the peer " + file.profile->peer + measured);
+                                              " to the peer " + file.profile->peer + ", " +
+                                              file.profile->measured);
   }
   const std::string peer = file.profile->peer.empty() ? "PEER" : file.profile->peer;
   findings.warn(file.node.profile, why,
