@@ -36,9 +36,9 @@ class FakePair {
   using WirePointer = std::shared_ptr<FakeStream::Wire>;
 
   struct Node {
-    explicit Node(FakeReactor& reactor) {
+    Node(FakeReactor& reactor, const engine::OpenFabric& open_fabric) {
       rdma = std::move(*engine::RdmaHost::create(
-          reactor, *engine::open_loop_fabric(), {.arena = {.bytes = {4 << 20, 4 << 20, 2 << 20}}}));
+          reactor, *open_fabric(), {.arena = {.bytes = {4 << 20, 4 << 20, 2 << 20}}}));
     }
     void start(FakeReactor& reactor, NodeConfig config, const FunctionSpec& function,
                engine::CoreCounts cores) {
@@ -72,10 +72,12 @@ class FakePair {
   };
 
   // Starts the two nodes. Their manifest lists the function `get`, by default without hints. The
-  // host of host-a has 8 cores.
+  // host of host-a has 8 cores. Each node opens a fabric by `open_fabric`.
   explicit FakePair(const FunctionSpec& function = {.name = "get"})
       : FakePair(function, Server()) {}
-  FakePair(const FunctionSpec& function, const Server& server_host) {
+  FakePair(const FunctionSpec& function, const Server& server_host,
+           const engine::OpenFabric& open_fabric = &engine::open_loop_fabric)
+      : a_(reactor_, open_fabric), b_(reactor_, open_fabric) {
     NodeConfig caller{.node = "host-a"};
     caller.peers = {{"host-b", *parse_address("tcp:127.0.0.1:9465"), {}}};
     caller.endpoints = {{*parse_address("tcp:127.0.0.1:9090"), "Kv", {"host-b"}}};
@@ -157,8 +159,8 @@ class FakePair {
   }
 
   FakeReactor reactor_;
-  Node a_{reactor_};
-  Node b_{reactor_};
+  Node a_;
+  Node b_;
   WirePointer here_;
   WirePointer there_;
   WirePointer server_;

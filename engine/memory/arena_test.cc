@@ -11,6 +11,7 @@
 #include <map>
 #include <random>
 
+#include "engine/fabric/fake_fabric.h"
 #include "engine/fabric/loop/loop_fabric.h"
 #include "engine/memory/borrowed_range.h"
 
@@ -229,40 +230,20 @@ TEST(Arena, AMessageOfAWholeShareFitsHoweverTheShareHasGrown) {
 
 // A fabric that refuses regions of more than `bytes_max` bytes. Like an RDMA device, it does not
 // need the descriptors of registered memory.
-class SmallRegions final : public Fabric {
+class SmallRegions final : public ForwardingFabric {
  public:
-  std::string_view name() const override { return below_->name(); }
-  std::string reach() const override { return below_->reach(); }
   FabricLimits limits() const override {
     FabricLimits limits = below_->limits();
     limits.passes_descriptors = false;
     return limits;
   }
-  Result<std::unique_ptr<Fabric>> open_domain() override { return below_->open_domain(); }
   Result<std::unique_ptr<MemoryRegion>> register_memory(const SharedMemory& memory,
                                                         RemoteAccess access) override {
     if (memory.bytes().size() > bytes_max) return fail(ErrorCode::kExhausted, "too large for it");
     return below_->register_memory(memory, access);
   }
-  Result<std::unique_ptr<MemoryRegion>> register_own(std::span<std::byte> memory) override {
-    return below_->register_own(memory);
-  }
-  Result<std::unique_ptr<CompletionQueue>> create_completion_queue(uint32_t entries) override {
-    return below_->create_completion_queue(entries);
-  }
-  Result<std::unique_ptr<ReceiveQueue>> create_receive_queue(uint32_t entries) override {
-    return below_->create_receive_queue(entries);
-  }
-  Result<std::unique_ptr<QueuePair>> create_queue_pair(const QueuePairOptions& options) override {
-    return below_->create_queue_pair(options);
-  }
-  int event_fd() const override { return below_->event_fd(); }
-  std::optional<FabricEvent> next_event() override { return below_->next_event(); }
 
   size_t bytes_max = 7 * kMiB;
-
- private:
-  const std::unique_ptr<Fabric> below_ = *open_loop_fabric();
 };
 
 TEST(Arena, KeepsMemoryForSmallerMessagesIfTheFabricRefusesALargeChunk) {

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/fabric/loop/loop_fabric.h"
+#include "engine/fabric/fake_fabric.h"
 #include "engine/rdma/poller.h"
 #include "engine/rdma/rdma_lane.h"
 
@@ -40,25 +40,11 @@ class ScriptedQueue final : public CompletionQueue {
 };
 
 // A loop fabric whose completion queues are scripted.
-class ScriptedFabric final : public Fabric {
+class ScriptedFabric final : public ForwardingFabric {
  public:
-  std::string_view name() const override { return below_->name(); }
-  std::string reach() const override { return below_->reach(); }
-  FabricLimits limits() const override { return below_->limits(); }
-  Result<std::unique_ptr<Fabric>> open_domain() override { return below_->open_domain(); }
-  Result<std::unique_ptr<MemoryRegion>> register_memory(const SharedMemory& memory,
-                                                        RemoteAccess access) override {
-    return below_->register_memory(memory, access);
-  }
-  Result<std::unique_ptr<MemoryRegion>> register_own(std::span<std::byte> memory) override {
-    return below_->register_own(memory);
-  }
   Result<std::unique_ptr<CompletionQueue>> create_completion_queue(uint32_t entries) override {
     HAT_TRY(auto queue, below_->create_completion_queue(entries));
     return std::make_unique<ScriptedQueue>(std::move(queue));
-  }
-  Result<std::unique_ptr<ReceiveQueue>> create_receive_queue(uint32_t entries) override {
-    return below_->create_receive_queue(entries);
   }
   Result<std::unique_ptr<QueuePair>> create_queue_pair(const QueuePairOptions& options) override {
     return below_->create_queue_pair(
@@ -69,11 +55,6 @@ class ScriptedFabric final : public Fabric {
          .inline_bytes_max = options.inline_bytes_max,
          .access = options.access});
   }
-  int event_fd() const override { return below_->event_fd(); }
-  std::optional<FabricEvent> next_event() override { return below_->next_event(); }
-
- private:
-  const std::unique_ptr<Fabric> below_ = *open_loop_fabric();
 };
 
 // One link's lane, with an arena and a poller of its own.

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "engine/fabric/fake_fabric.h"
 #include "engine/fabric/loop/fake_peer.h"
 #include "engine/fabric/loop/loop_fabric.h"
 #include "engine/rdma/rdma_lane.h"
@@ -32,13 +33,11 @@ class RdmaHosts : public testing::Test {
 };
 
 // A loop fabric that reports lower limits, as some devices do.
-class Limited final : public Fabric {
+class Limited final : public ForwardingFabric {
  public:
   using Change = void (*)(FabricLimits&);
   Limited(std::unique_ptr<Fabric> below, Change change)
-      : below_(std::move(below)), change_(change) {}
-  std::string_view name() const override { return below_->name(); }
-  std::string reach() const override { return below_->reach(); }
+      : ForwardingFabric(std::move(below)), change_(change) {}
   FabricLimits limits() const override {
     FabricLimits limits = below_->limits();
     change_(limits);
@@ -48,27 +47,8 @@ class Limited final : public Fabric {
     HAT_TRY(auto domain, below_->open_domain());
     return std::make_unique<Limited>(std::move(domain), change_);
   }
-  Result<std::unique_ptr<MemoryRegion>> register_memory(const SharedMemory& memory,
-                                                        RemoteAccess access) override {
-    return below_->register_memory(memory, access);
-  }
-  Result<std::unique_ptr<MemoryRegion>> register_own(std::span<std::byte> memory) override {
-    return below_->register_own(memory);
-  }
-  Result<std::unique_ptr<CompletionQueue>> create_completion_queue(uint32_t entries) override {
-    return below_->create_completion_queue(entries);
-  }
-  Result<std::unique_ptr<ReceiveQueue>> create_receive_queue(uint32_t entries) override {
-    return below_->create_receive_queue(entries);
-  }
-  Result<std::unique_ptr<QueuePair>> create_queue_pair(const QueuePairOptions& options) override {
-    return below_->create_queue_pair(options);
-  }
-  int event_fd() const override { return below_->event_fd(); }
-  std::optional<FabricEvent> next_event() override { return below_->next_event(); }
 
  private:
-  const std::unique_ptr<Fabric> below_;
   const Change change_;
 };
 
