@@ -22,6 +22,7 @@
 //                `replies` has the protocol that this node requests for the replies of each peer
 //                that serves the function; it lacks peers without RDMA lanes, and peers whose cores
 //                are not known. `reply_protocol` is the same for a server on a host like this one.
+//                If the plan needs only one lane, larger replies use this protocol's rendezvous.
 //                CORES: {cores, nic_cores}
 //   /functions  [{service, method, side, started, in_flight, outcomes: {name: count},
 //                request_bytes, response_bytes, latency: {buckets: [count], sum_ns},

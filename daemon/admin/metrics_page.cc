@@ -113,9 +113,9 @@ std::vector<WayCount> with_planned(std::vector<WayCount> used, const Route* rout
   const bool oneway = route != nullptr && route->oneway;
   std::vector<CallWay> planned = {{Carrier::kTcp, oneway ? Carrier::kNone : Carrier::kTcp}};
   if (route != nullptr && route->client.path == Path::kRdma) {
-    for (const WantedLane& wanted : {route->lanes.small, route->lanes.large}) {
-      const LaneKey lane = wanted.at(cores);
-      planned.push_back({carrier(lane.request), oneway ? Carrier::kNone : carrier(lane.response)});
+    const Carrier reply = oneway ? Carrier::kNone : carrier(route->lanes.small.at(cores).response);
+    for (const engine::ProtocolId request : {route->client.small, route->client.large}) {
+      planned.push_back({carrier(request), reply});
     }
   }
   for (const CallWay& way : planned) {

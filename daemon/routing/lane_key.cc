@@ -44,12 +44,12 @@ engine::LaneShape shape_of(Leg leg, Leg beyond, uint32_t slot_bytes) {
 
 LaneKeys lane_keys(const Plan& client, const Plan& server) {
   const auto lanes = client.latency ? engine::LaneClass::kLatency : engine::LaneClass::kThroughput;
-  const ProtocolId response =
-      server.slot_bytes > server.small_bytes_max ? server.large : server.small;
+  const bool small_replies = server.has_one_lane() || server.slot_bytes <= server.small_bytes_max;
+  const ProtocolId response = small_replies ? server.small : server.large;
   const auto key = [&](ProtocolId request) {
     return LaneKey{request, response, lanes, slot_bytes(client), slot_bytes(server)};
   };
-  return {key(client.small), key(client.large)};
+  return {key(client.small), key(client.has_one_lane() ? client.small : client.large)};
 }
 
 WantedLanes wanted_lanes(const Plan& client, const Hints& server, const engine::HostFacts& host) {
@@ -59,10 +59,8 @@ WantedLanes wanted_lanes(const Plan& client, const Hints& server, const engine::
     Hints hints = server;
     hints.concurrency = static_cast<Subscription>(column);
     const LaneKeys keys = lane_keys(client, make_plan(hints, host));
-    lanes.small.key = keys.small;
-    lanes.large.key = keys.large;
-    lanes.small.response_by_column[column] = keys.small.response;
-    lanes.large.response_by_column[column] = keys.large.response;
+    lanes.small.by_column[column] = keys.small;
+    lanes.large.by_column[column] = keys.large;
   }
   return lanes;
 }

@@ -23,8 +23,10 @@ struct LaneKey {
 };
 
 // The two keys of a function: `small` for requests of at most Plan::small_bytes_max bytes, and
-// `large` for larger requests. The size of a reply is not known in advance: the hint `payload_size`
-// of the server's side decides which protocol and slots replies use.
+// `large` for larger requests. They are equal if the client's plan needs only one lane
+// (Plan::has_one_lane()). If the server's plan needs only one lane, each reply is moved in the way
+// for its own size. Otherwise the hint `payload_size` of the server's side decides which protocol
+// the replies use, because the size of a reply is not known when its lane is chosen.
 struct LaneKeys {
   LaneKey small;
   LaneKey large;
@@ -32,17 +34,15 @@ struct LaneKeys {
 LaneKeys lane_keys(const engine::Plan& client, const engine::Plan& server);
 
 // The lane that a call wants. The server's daemon sends the replies, so the cores of the server's
-// host decide the column of the planner's table from which the response protocol comes.
+// host decide the column of the planner's table from which the response protocol and the size of
+// its slots come.
 struct WantedLane {
-  LaneKey key;  // all but `response`
-  std::array<engine::ProtocolId, engine::kSubscriptionCount> response_by_column{};
+  std::array<LaneKey, engine::kSubscriptionCount> by_column{};
   std::optional<Concurrency> callers;  // the hint `concurrency` of the server's side
 
   // Returns the key of the lane to a server's host with these cores.
-  LaneKey at(const engine::CoreCounts& server) const {
-    LaneKey lane = key;
-    lane.response = response_by_column[static_cast<size_t>(engine::subscription(callers, server))];
-    return lane;
+  const LaneKey& at(const engine::CoreCounts& server) const {
+    return by_column[static_cast<size_t>(engine::subscription(callers, server))];
   }
 };
 // The lanes of a function: `small` and `large` as in LaneKeys.

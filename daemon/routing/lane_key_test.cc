@@ -27,6 +27,49 @@ TEST(LaneKey, TakesEachSidesLegFromItsOwnPlan) {
   EXPECT_EQ(wish.lanes, engine::LaneClass::kThroughput);
 }
 
+TEST(LaneKey, IsOneForAllSizesIfLargeMessagesOnlyLeaveTheSlots) {
+  struct Expected {
+    Subscription column;
+    std::optional<uint64_t> payload;
+    Leg leg;
+    uint32_t slot_bytes;
+  };
+  for (const auto& [column, payload, leg, slot_bytes] : {
+           Expected{Subscription::kUnder, std::nullopt, Leg::kWriteImm, 4096 + 320},
+           Expected{Subscription::kUnder, 128 * 1024, Leg::kWriteImm, 4096 + 320},
+           Expected{Subscription::kUnder, 1000, Leg::kWriteImm, 1024 + 320},
+           Expected{Subscription::kFull, std::nullopt, Leg::kSend, 4096},
+           Expected{Subscription::kOver, 128 * 1024, Leg::kSend, 4096},
+       }) {
+    Hints hints{.perf_goal = PerfGoal::kResUtil, .concurrency = column};
+    hints.payload_bytes = payload;
+    const LaneKeys keys = lane_keys(plan_of(hints), plan_of(hints));
+    EXPECT_EQ(keys.small, keys.large);
+    const engine::LaneWish wish = wish_of(keys.small);
+    for (const engine::LaneShape& shape : {wish.out, wish.back}) {
+      EXPECT_EQ(shape.leg, leg);
+      EXPECT_EQ(shape.beyond, Leg::kWriteRndv);
+      EXPECT_EQ(shape.slot_bytes, slot_bytes);
+    }
+  }
+}
+
+TEST(LaneKey, OfOneSideDoesNotDependOnTheSizesOfTheOther) {
+  const engine::Plan one_lane = plan_of({.perf_goal = PerfGoal::kResUtil, .payload_bytes = 1024});
+  Hints hints;
+  hints.perf_goal = PerfGoal::kThroughput;
+  hints.concurrency = Subscription::kFull;
+  hints.payload_bytes = 128 * 1024;
+  LaneKeys keys = lane_keys(one_lane, plan_of(hints));
+  EXPECT_EQ(keys.small, keys.large);
+  EXPECT_EQ(keys.small.response, id("rfp")) << "by the hint";
+  keys = lane_keys(plan_of(hints), one_lane);
+  EXPECT_EQ(keys.small.request, id("direct_write_imm"));
+  EXPECT_EQ(keys.large.request, id("rfp"));
+  EXPECT_EQ(keys.large.response, id("direct_write_imm"));
+  EXPECT_EQ(keys.large.response_slot_bytes, 1024u + 320);
+}
+
 TEST(LaneKey, SplitsRequestsByTheirSizeAndAnswersByTheHint) {
   Hints hints;
   hints.perf_goal = PerfGoal::kThroughput;
@@ -72,6 +115,21 @@ TEST(LaneKey, TakesTheRepliesColumnFromTheServersHost) {
        }) {
     EXPECT_EQ(response(callers, server), id(expected)) << server.cores << " " << server.nic_cores;
   }
+}
+
+// Measured costs give the columns different borders, and so slots of different sizes.
+TEST(LaneKey, TakesTheRepliesSlotsFromTheServersHost) {
+  const Hints hints{.perf_goal = PerfGoal::kResUtil, .concurrency = 4u, .payload_bytes = 16 * 1024};
+  engine::HostFacts here{8, 8, true, ""};
+  here.measured = std::make_shared<const ComponentCosts>(ComponentCosts{.fabric = "loop",
+                                                                        .put = {{8, 1000}},
+                                                                        .get = {{8, 1000}},
+                                                                        .message = {{8, 50'000}},
+                                                                        .copy = {{8, 0}}});
+  const WantedLanes lanes = wanted_lanes(make_plan(hints, here), hints, here);
+  EXPECT_EQ(lanes.small.at({8, 8}).response_slot_bytes, 16'384u + 320);
+  EXPECT_EQ(lanes.small.at({2, 2}).response_slot_bytes, 4096u + 320) << "SENDs hold no more";
+  EXPECT_EQ(lanes.small.at({2, 2}).request_slot_bytes, 16'384u + 320);
 }
 
 TEST(LaneKey, KeepsLatencyApart) {

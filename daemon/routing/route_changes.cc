@@ -47,10 +47,12 @@ std::string protocol_name(engine::ProtocolId id) { return std::string(engine::pr
 
 // Returns the protocols that this node requests for replies, by the column of the server's host.
 std::string replies_text(const WantedLanes& lanes) {
-  const auto& [under, full, over] = lanes.small.response_by_column;  // the same for `large`
-  if (under == full && full == over) return protocol_name(under);
-  std::string text = "under " + protocol_name(under) + ", full " + protocol_name(full) + ", over " +
-                     protocol_name(over);
+  const auto& [under, full, over] = lanes.small.by_column;  // the replies of `large` are the same
+  if (under.response == full.response && full.response == over.response) {
+    return protocol_name(under.response);
+  }
+  std::string text = "under " + protocol_name(under.response) + ", full " +
+                     protocol_name(full.response) + ", over " + protocol_name(over.response);
   Hints hints;
   hints.concurrency = lanes.small.callers;
   for (const auto& [key, value] : hint_words(hints)) text += " (" + key + " " + value + ")";

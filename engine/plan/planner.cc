@@ -111,6 +111,12 @@ HostFacts this_host() {
   return host;
 }
 
+bool Plan::has_one_lane() const {
+  const Leg beyond = protocol(small).beyond;
+  const Protocol& other = protocol(large);
+  return small == large || (other.request == beyond && other.response == beyond);
+}
+
 HostFacts HostFacts::with(const CoreCounts& other) const {
   HostFacts host = *this;
   host.cores = other.cores;
@@ -151,6 +157,9 @@ Plan make_plan(const Hints& hints, const HostFacts& host) {
   }
   if (host.rdma && host.measured && !hints.protocol && hints.transport != Path::kTcp) {
     weigh(plan, hints.perf_goal, !hints.polling, *host.measured);
+  }
+  if (plan.small != plan.large && plan.has_one_lane()) {
+    plan.slot_bytes = std::min(plan.slot_bytes, plan.small_bytes_max);
   }
   plan.numa = hints.numa.value_or(NumaWord::kAny);
   plan.priority = hints.priority.value_or(Priority::kNormal);

@@ -70,7 +70,9 @@ struct Plan {
   // True for the hint perf_goal=latency: the RDMA lanes of this function are polled separately from
   // all other lanes.
   bool latency = false;
-  // The memory to reserve for each message in flight, from the hint `payload_size`.
+  // The memory to reserve for each message in flight, from the hint `payload_size`. At most
+  // small_bytes_max if one lane carries messages by two protocols (has_one_lane()): so each large
+  // message exceeds a slot.
   uint64_t slot_bytes = kSmallBytesMax;
   Numa numa = NumaWord::kAny;
   Priority priority = Priority::kNormal;
@@ -82,6 +84,11 @@ struct Plan {
   // selected them, and the hints that overrode the table. If `path` is kTcp although the plan would
   // use RDMA, the sentence also says why.
   std::string reason;
+
+  // Returns true if one lane can carry messages of all sizes: `large` is the same protocol as
+  // `small`, or moves messages only by the rendezvous that a lane of `small` uses for messages that
+  // exceed a slot. Each message is then moved in the way for its own size.
+  bool has_one_lane() const;
 
   friend bool operator==(const Plan&, const Plan&) = default;
 };

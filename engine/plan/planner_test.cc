@@ -148,6 +148,38 @@ TEST(Planner, CarriesWhatIsNoChoice) {
   EXPECT_TRUE(plan.idempotent);
 }
 
+// A lane of the small protocol moves larger messages by the protocol's rendezvous. Slots of at most
+// the border make every large message exceed a slot.
+TEST(Planner, NeedsOneLaneIfLargeMessagesUseTheRendezvousOfSmallOnes) {
+  struct Expected {
+    Hints hints;
+    bool one_lane;
+    uint64_t slot_bytes;
+  };
+  constexpr uint64_t kPayload = 131'072;
+  for (const auto& [hints, one_lane, slot_bytes] : {
+           Expected{{.perf_goal = kResUtil, .payload_bytes = kPayload}, true, 4096},
+           Expected{
+               {.perf_goal = kResUtil, .concurrency = 9u, .payload_bytes = kPayload}, true, 4096},
+           Expected{{.perf_goal = kResUtil, .payload_bytes = 64}, true, 64},
+           Expected{{.perf_goal = kThroughput, .payload_bytes = kPayload}, true, kPayload},
+           Expected{{.perf_goal = kThroughput, .concurrency = 9u, .payload_bytes = kPayload},
+                    false,
+                    kPayload},
+           Expected{{.payload_bytes = kPayload}, true, kPayload},
+       }) {
+    const Plan plan = make_plan(hints, kHost);
+    EXPECT_EQ(plan.has_one_lane(), one_lane) << describe(plan);
+    EXPECT_EQ(plan.slot_bytes, slot_bytes) << describe(plan);
+  }
+  Plan other;
+  other.small = *find_protocol("ar_grpc");
+  other.large = *find_protocol("read_rndv");
+  EXPECT_TRUE(other.has_one_lane());
+  other.large = *find_protocol("write_rndv");
+  EXPECT_FALSE(other.has_one_lane()) << "a lane of ar_grpc moves large messages by read_rndv";
+}
+
 TEST(Protocols, AreTheNamesThatHintsMaySay) {
   ASSERT_EQ(kProtocols.size(), kProtocolWords.size());
   for (size_t i = 0; i < kProtocols.size(); ++i) EXPECT_EQ(kProtocols[i].name, kProtocolWords[i]);

@@ -84,6 +84,48 @@ TEST(CallWays, OnRdmaLanesAreWhatHasCarriedTheMessages) {
   }
 }
 
+// A plan for mixed sizes, and the names of the ways that carry its messages.
+struct MixedSizes {
+  const char* what;
+  Hints hints;
+  const char* small;
+  const char* large;
+};
+
+const MixedSizes kMixedSizes[] = {
+    {"res_util, under",
+     {.perf_goal = PerfGoal::kResUtil, .payload_bytes = 128 * 1024},
+     "direct_write_imm",
+     "write_rndv"},
+    {"res_util, over",
+     {.perf_goal = PerfGoal::kResUtil, .concurrency = Subscription::kOver},
+     "eager",
+     "write_rndv"},
+    {"no hints", {}, "hybrid_eager_rndv", "write_rndv"},
+    {"READs", {.protocol = "ar_grpc"}, "ar_grpc", "read_rndv"},
+};
+
+TEST(CallWays, OfPlansWithOneLaneFollowTheSizeOfEachMessage) {
+  for (const MixedSizes& row : kMixedSizes) {
+    SCOPED_TRACE(row.what);
+    FunctionSpec get{.name = "get"};
+    get.hints.both = row.hints;
+    FakePair pair(get);
+    const FakePair::WirePointer client = pair.connect_client();
+    ASSERT_EQ(pair.call(client, get_call(), get_reply()), get_reply());  // opens the lane
+    std::vector<std::string> expected = {"1 tcp / tcp"};  // another lane would cost another call
+    for (const bool large_request : {false, true}) {
+      for (const bool large_reply : {false, true}) {
+        const std::string reply = get_reply(large_reply ? 10'000 : 64);
+        ASSERT_EQ(pair.call(client, get_call(large_request ? 10'000 : 64), reply), reply);
+        expected.push_back(std::string("1 ") + (large_request ? row.large : row.small) + " / " +
+                           (large_reply ? row.large : row.small));
+      }
+    }
+    EXPECT_THAT(counted(pair.caller().metrics), testing::UnorderedElementsAreArray(expected));
+  }
+}
+
 TEST(CallWays, OfAOnewayCallHaveNoReply) {
   FunctionSpec get{.name = "get", .oneway = true};
   get.hints.both.protocol = "write_rndv";
