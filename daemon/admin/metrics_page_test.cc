@@ -163,6 +163,17 @@ TEST_F(Exposition, HasTheProtocolsThatThePlanNamesAndThoseThatWereUsed) {
   EXPECT_EQ(value(calls, carried("tcp", "none", "tcp")), 1);
 }
 
+TEST_F(Exposition, HasSeriesForRequestsOfAllSizesOfThePlan) {
+  FunctionSpec function{.name = "get"};
+  function.hints.both.perf_goal = PerfGoal::kResUtil;
+  control_.set_manifest({"", {{"Kv", {}, {function}, ""}}}, {8, 8, true, ""});
+  get(Side::kClient, 0).started.add();
+  for (const char* request : {"direct_write_imm", "write_rndv"}) {
+    EXPECT_EQ(value("hatrpc_calls_total", carried(request, "direct_write_imm", "verbs:mlx5_0")), 0)
+        << request;
+  }
+}
+
 TEST_F(Exposition, HasNoReplyInTheSeriesOfAOnewayFunction) {
   FunctionSpec function{.name = "get", .oneway = true};
   function.hints.both.protocol = "direct_write_imm";
