@@ -44,6 +44,31 @@ TEST(HintValues, OfEveryKeyAreSetOverlaidAndWrittenAgain) {
   }
 }
 
+TEST(HintValues, OfEveryKeyAreFoundAndClearedAlone) {
+  Hints all;
+  for (const auto& [key, value] : kValues) ASSERT_TRUE(set_hint(all, key, value));
+  for (const auto& [key, value] : kValues) {
+    SCOPED_TRACE(key);
+    EXPECT_EQ(hint_value(all, key), value);
+    Hints others = all;
+    ASSERT_TRUE(clear_hint(others, key));
+    EXPECT_EQ(hint_value(others, key), std::nullopt);
+    EXPECT_EQ(hint_words(others).size(), kValues.size() - 1);
+    ASSERT_TRUE(set_hint(others, key, value));
+    EXPECT_EQ(others, all);
+  }
+}
+
+TEST(HintValues, AreFoundAndClearedByTheOlderSpelling) {
+  Hints hints;
+  ASSERT_TRUE(set_hint(hints, "polling", "busy"));
+  EXPECT_EQ(hint_value(hints, "perf_pref"), "busy");
+  ASSERT_TRUE(clear_hint(hints, "perf_pref"));
+  EXPECT_TRUE(hints.empty());
+  EXPECT_EQ(hint_value(hints, "perf_gaol"), std::nullopt);
+  EXPECT_FALSE(clear_hint(hints, "perf_gaol"));
+}
+
 TEST(HintValues, OfEveryKeyAreInTheSchemaOfManifests) {
   const std::string schema = schema_of_manifests();
   for (const HintKey& key : kHintKeys) {

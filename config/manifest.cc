@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <iterator>
 #include <map>
 
 #include "config/hint_values.h"
@@ -340,25 +341,32 @@ Manifest read_manifest(const std::string& text, const std::string& file, Diagnos
   return read(text, file, diagnostics, locations);
 }
 
+std::vector<std::string> manifest_files(const std::vector<ManifestPath>& paths,
+                                        Diagnostics& diagnostics) {
+  std::vector<std::string> files;
+  for (const ManifestPath& path : paths) {
+    std::ranges::move(files_at(path, diagnostics), std::back_inserter(files));
+  }
+  return files;
+}
+
 Manifest load_manifests(const std::vector<ManifestPath>& paths, Diagnostics& diagnostics) {
   Manifest all;
   std::map<std::string, SourceLocation> known;
-  for (const ManifestPath& path : paths) {
-    for (const std::string& file : files_at(path, diagnostics)) {
-      const auto text = read_file(file, diagnostics);
-      if (!text) continue;
-      std::vector<SourceLocation> locations;
-      Manifest manifest = read(*text, file, diagnostics, locations);
-      for (size_t i = 0; i < manifest.services.size(); ++i) {
-        const auto [before, is_new] = known.emplace(manifest.services[i].name, locations[i]);
-        if (!is_new) {
-          diagnostics.error(locations[i], "service '" + manifest.services[i].name +
-                                              "' appears twice; first at " +
-                                              to_string(before->second));
-          continue;
-        }
-        all.services.push_back(std::move(manifest.services[i]));
+  for (const std::string& file : manifest_files(paths, diagnostics)) {
+    const auto text = read_file(file, diagnostics);
+    if (!text) continue;
+    std::vector<SourceLocation> locations;
+    Manifest manifest = read(*text, file, diagnostics, locations);
+    for (size_t i = 0; i < manifest.services.size(); ++i) {
+      const auto [before, is_new] = known.emplace(manifest.services[i].name, locations[i]);
+      if (!is_new) {
+        diagnostics.error(locations[i], "service '" + manifest.services[i].name +
+                                            "' appears twice; first at " +
+                                            to_string(before->second));
+        continue;
       }
+      all.services.push_back(std::move(manifest.services[i]));
     }
   }
   return all;
@@ -375,8 +383,8 @@ std::string write_manifest(const Manifest& manifest) {
   out << YAML::Key << "services" << YAML::Value << YAML::BeginMap;
   for (const ServiceSpec& service : manifest.services) emit_service(out, service);
   out << YAML::EndMap << YAML::EndMap;
-  return "# Written by hintgen. You may edit the hints; `hatctl reload` "
-         "applies them: docs/hints.md\n" +
+  return std::string(kWrittenByHintgen) +
+         " You may edit the hints; `hatctl reload` applies them: docs/hints.md\n" +
          std::string(out.c_str()) + "\n";
 }
 

@@ -27,6 +27,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.h"
@@ -89,11 +90,18 @@ struct ManifestPath {
   SourceLocation location;  // the position of this path in the node configuration
 };
 
-// Reads all files and directories in `paths`, and returns their services as one manifest. In a
-// directory, reads every file *.yaml and *.yml whose name does not begin with ".", in the order of
-// names; follows symbolic links. If a service is defined twice, adds an error with both source
-// locations.
+// Returns the files of manifests that `paths` name. Of a directory, these are the files *.yaml and
+// *.yml whose name does not begin with ".", in the order of names; follows symbolic links. Adds an
+// error for a path that does not exist or cannot be read.
+std::vector<std::string> manifest_files(const std::vector<ManifestPath>& paths,
+                                        Diagnostics& diagnostics);
+
+// Reads manifest_files(), and returns their services as one manifest. If a service is defined
+// twice, adds an error with both source locations.
 Manifest load_manifests(const std::vector<ManifestPath>& paths, Diagnostics& diagnostics);
+
+// The beginning of each text that write_manifest() returns.
+inline constexpr std::string_view kWrittenByHintgen = "# Written by hintgen.";
 
 // Returns the manifest as text, from which read_manifest() makes an equal manifest. The order of
 // keys is always the same, and sizes have units.
