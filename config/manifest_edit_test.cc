@@ -330,10 +330,15 @@ TEST(EditManifest, AppliesRandomEditsToTheExamples) {
       ++manifests;
       SCOPED_TRACE(entry.path());
       const auto comments = comments_in(text);
+      const bool has_anchors = text.contains('&');
       RandomEdits edits(manifest);
       for (int i = 0; i < 200; ++i) {
         const HintEdit edit = edits.next();
         const auto edited = edit_manifest(text, "m.yaml", {&edit, 1});
+        if (!edited && has_anchors) {
+          EXPECT_EQ(edited.error().code, ErrorCode::kUnsupported) << edited.error().message;
+          continue;
+        }
         ASSERT_TRUE(edited) << edited.error().message << "\n" << text;
         text = *edited;
         const Manifest now = read_without_errors(text);
