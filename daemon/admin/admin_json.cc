@@ -297,8 +297,10 @@ json routes_json(Control& control) {
 }
 
 json ping_json(const Control& control) {
-  return {
-      {"node", control.node().node}, {"version", HAT_VERSION}, {"config", control.config_file()}};
+  return {{"node", control.node().node},
+          {"version", HAT_VERSION},
+          {"config", control.config_file()},
+          {"manifests", control.manifest_files()}};
 }
 
 json functions_json(Control& control, bool called_alone) {

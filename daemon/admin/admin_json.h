@@ -34,7 +34,8 @@
 //   /certificates  [{use: "certificate"|"ca"|"crl", file, subject, issuer, names: [text],
 //                not_before, not_after (seconds since 1970), serial, fingerprint (both
 //                hexadecimal)}]
-//   /ping       {node, version, config: the absolute path of the node's file}
+//   /ping       {node, version, config: the absolute path of the node's file, manifests: [text],
+//                the absolute paths of the files of manifests}
 //   /calibrate  {ok: true, number} or {ok: false, error}
 //   /calibration {number, state: "none"|"running"|"done"|"failed", peer, error}; if a profile was
 //                measured, also {fabric, device, measured, profile: the text of its file, costs:

@@ -160,6 +160,7 @@ TEST_F(Admin, AnswersEveryPageWhereItShould) {
       {"/status", 200, 200, "application/json", "\"host-a\""},
       {"/functions", 200, 200, "application/json", "\"get\""},
       {"/ping", 403, 200, "application/json", "\"config\": \"/etc/hatrpc/host-a.yaml\""},
+      {"/ping", 403, 200, "application/json", "\"manifests\": [\n    \"/etc/hatrpc/kv.yaml\"\n  ]"},
       {"/certificates", 403, 200, "application/json", "[]"},
       {"/nothing", 404, 404, "text/plain", "there is no /nothing"},
       {"/metrics/", 404, 404, "text/plain", "there is no /metrics/"},

@@ -86,6 +86,8 @@ class Control {
 
   virtual const NodeConfig& node() const = 0;
   virtual std::string config_file() const = 0;  // absolute path of the node's configuration file
+  // Returns the absolute paths of the files of manifests that the next reload would read.
+  virtual std::vector<std::string> manifest_files() const = 0;
   virtual std::shared_ptr<const RoutingTable> routes() const = 0;
   virtual MetricsRegistry& functions() = 0;
   virtual const std::vector<const WorkerCounters*>& workers() const = 0;

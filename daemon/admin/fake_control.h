@@ -28,6 +28,7 @@ class FakeControl final : public Control {
 
   const NodeConfig& node() const override { return config; }
   std::string config_file() const override { return "/etc/hatrpc/host-a.yaml"; }
+  std::vector<std::string> manifest_files() const override { return {"/etc/hatrpc/kv.yaml"}; }
   std::shared_ptr<const RoutingTable> routes() const override { return routes_; }
   MetricsRegistry& functions() override { return registry; }
   const std::vector<const WorkerCounters*>& workers() const override { return views_; }

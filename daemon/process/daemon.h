@@ -55,6 +55,7 @@ class Daemon final : public Control, private TakeoverEvents, private TakeoverOff
   // --- Control ---
   const NodeConfig& node() const override { return *node_; }
   std::string config_file() const override;
+  std::vector<std::string> manifest_files() const override;
   std::shared_ptr<const RoutingTable> routes() const override { return applied_.routes; }
   MetricsRegistry& functions() override { return functions_; }
   const std::vector<const WorkerCounters*>& workers() const override { return counter_views_; }

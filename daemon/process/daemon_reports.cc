@@ -22,6 +22,12 @@ CertificateReport report_of(const char* use, const std::string& file,
           .fingerprint = facts.fingerprint};
 }
 
+std::string absolute_path(const std::string& path) {
+  std::error_code error;
+  const auto absolute = std::filesystem::absolute(path, error);
+  return error ? path : absolute.lexically_normal().string();
+}
+
 }  // namespace
 
 std::vector<LinkReport> Daemon::links() const {
@@ -37,10 +43,13 @@ std::vector<LinkReport> Daemon::links() const {
   return all;
 }
 
-std::string Daemon::config_file() const {
-  std::error_code error;
-  const auto absolute = std::filesystem::absolute(config_file_, error);
-  return error ? config_file_ : absolute.string();
+std::string Daemon::config_file() const { return absolute_path(config_file_); }
+
+std::vector<std::string> Daemon::manifest_files() const {
+  Diagnostics unused;  // a reload reports these errors
+  std::vector<std::string> files = hat::manifest_files(node_->manifests, unused);
+  for (std::string& file : files) file = absolute_path(file);
+  return files;
 }
 
 std::string Daemon::fabric() const {
