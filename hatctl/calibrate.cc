@@ -1,17 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "hatctl/calibrate.h"
 
-#include <unistd.h>
-
 #include <cctype>
-#include <cerrno>
 #include <chrono>
 #include <cstdio>
-#include <cstring>
 #include <nlohmann/json.hpp>
 #include <thread>
-
-#include "base/system_error.h"
 
 namespace hat::hatctl {
 namespace {
@@ -62,23 +56,6 @@ Result<Calibrated> calibrate(const HttpClient& client, const std::string& peer) 
     if (state == "done") return Calibrated{answer.body, {}};
     return Calibrated{answer.body, fail(ErrorCode::kUnavailable, report.at("error"))};
   }
-}
-
-Result<void> write_whole(const std::string& path, const std::string& text) {
-  const std::string fresh = path + ".new";
-  const auto failed = [&](const std::string& at) {
-    return fail_errno("cannot write '" + at + "'", errno);
-  };
-  std::FILE* file = std::fopen(fresh.c_str(), "wb");
-  if (file == nullptr) return failed(fresh);
-  const bool written = std::fwrite(text.data(), 1, text.size(), file) == text.size() &&
-                       std::fflush(file) == 0 && fsync(fileno(file)) == 0;
-  Result<void> done;
-  if (!written) done = failed(fresh);
-  std::fclose(file);
-  if (done && std::rename(fresh.c_str(), path.c_str()) != 0) done = failed(path);
-  if (!done) std::remove(fresh.c_str());
-  return done;
 }
 
 }  // namespace hat::hatctl

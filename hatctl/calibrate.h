@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// hatctl/calibrate.h: the parts of `hatctl calibrate` that start a calibration (a measurement of
-// RDMA costs) in hatrpcd, wait for its end, and write the result (a profile) to a file.
+// hatctl/calibrate.h: starts a calibration (a measurement of RDMA costs) in hatrpcd, and waits for
+// its end.
 #pragma once
 
 #include <string>
@@ -20,9 +20,5 @@ struct Calibrated {
 // Starts a calibration with the daemon `peer` and waits for the end of the calibration. Returns an
 // error if hatrpcd cannot be reached.
 Result<Calibrated> calibrate(const HttpClient& client, const std::string& peer);
-
-// Writes `text` to the file `path`, completely or not at all, because a daemon may be watching the
-// file. To do so, writes the text to PATH.new and renames that file to `path`.
-Result<void> write_whole(const std::string& path, const std::string& text);
 
 }  // namespace hat::hatctl

@@ -12,6 +12,7 @@
 #include "hatctl/http_client.h"
 #include "hatctl/launch.h"
 #include "hatctl/pages.h"
+#include "hatctl/whole_file.h"
 
 namespace hat::hatctl {
 namespace {
