@@ -128,7 +128,12 @@ INSTANTIATE_TEST_SUITE_P(
         EditRow{"with_a_tag", kSetSize, " {get: {c_hint: !!map {numa: any}}}",
                 " {get: {c_hint: !!map {numa: any, payload_size: 512}}}"},
         EditRow{"explicit_key", kSetSize, "\n      ? get\n      : {}\n      ? put",
-                "\n      ? get\n      : {c_hint: {payload_size: 512}}\n      ? put"},
+                "\n      ? get\n      : {c_hint: {payload_size: 512}}\n      ? put"}),
+    [](const auto& row) { return std::string(row.param.name); });
+
+INSTANTIATE_TEST_SUITE_P(
+    AddGroupAsALine, ManifestEdit,
+    testing::Values(
         EditRow{"after_arguments", kSetSize,
                 "\n      get:\n        arguments: {1: string, 2: \"list<i8>\" }  # a\n      # put\n"
                 "      put: {}\n",
@@ -291,8 +296,8 @@ class RandomEdits {
 
   HintEdit next() {
     const ServiceSpec& service = one_of(manifest_.services);
-    HintEdit edit{service.name, one_of(service.functions).name, one_of(kGroupNames), "", {}};
-    const auto& [key, value] = one_of(kHints);
+    HintEdit edit{service.name, one_of(service.functions).name, one_of(groups_), "", {}};
+    const auto& [key, value] = one_of(hints_);
     edit.key = key;
     if (random_() % 2 == 0) edit.value = value;
     return edit;
@@ -304,8 +309,8 @@ class RandomEdits {
     return list[random_() % list.size()];
   }
 
-  const std::vector<std::string> kGroupNames = {"hint", "c_hint", "s_hint"};
-  const std::vector<std::pair<std::string, std::string>> kHints = {
+  const std::vector<std::string> groups_ = {"hint", "c_hint", "s_hint"};
+  const std::vector<std::pair<std::string, std::string>> hints_ = {
       {"perf_goal", "latency"}, {"payload_size", "512B"}, {"polling", "event"},
       {"protocol", "rfp"},      {"numa", "any"},          {"idempotent", "true"}};
   const Manifest& manifest_;

@@ -23,6 +23,7 @@ import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "base"))
 
+from fake_adviser import FakeAdviser  # noqa: E402
 from free_ports import free_ports  # noqa: E402
 
 HATRPCD, HATCTL = (pathlib.Path(word).resolve() for word in sys.argv[1:3])
@@ -76,6 +77,13 @@ class Server(socketserver.BaseRequestHandler):
 
 class ThreadingServer(socketserver.ThreadingTCPServer):
     daemon_threads = True
+
+
+def advice(*changes, function="get"):
+    """Returns advice with one proposal; each change is (group, key, from, to)."""
+    return {"window_seconds": 840, "proposals": [
+        {"service": "Kv", "function": function, "side": "client", "evidence": "what was seen", "gain": "what it gains",
+         "changes": [dict(zip(("group", "key", "from", "to"), change)) for change in changes]}]}
 
 
 def eventually(ask, what):
@@ -258,6 +266,102 @@ endpoints:
         self.assertEqual(reason_only.returncode, 0, reason_only.stderr)
         self.assertIn("unchanged; the reason is now: ", reason_only.stdout)
 
+    def advised(self, proposed, *words, **answers):
+        """Runs `hatctl advise` at a daemon a that gives this advice. Returns what hatctl did, and the requests."""
+        adviser = FakeAdviser(self.a.folder, self.a.socket, {"GET /advice": (200, proposed), **answers})
+        try:
+            return self.a.hatctl("--socket", adviser.server_address, "advise", *words), adviser.requests
+        finally:
+            adviser.end()
+
+    def write_manifest(self, text):
+        self.a.manifest.write_text(text)
+        self.assertEqual(self.a.hatctl("reload").returncode, 0)
+
+    def test_advise_shows_what_the_daemon_proposes(self):
+        change = advice(("hint", "perf_goal", "latency", "throughput"))
+        shown, _ = self.advised(change)
+        self.assertEqual(shown.returncode, 0, shown.stderr)
+        self.assertIn("\n  write    hint: {perf_goal: throughput}  (now latency)\n", shown.stdout)
+        self.assertIn("Kv.get", self.advised(change, "Kv.get")[0].stdout)
+        other, _ = self.advised(change, "Kv.put")
+        self.assertRegex(other.stdout, r"^no change is proposed: .* 14 min\n$")
+        self.assertEqual(json.loads(self.advised(change, "--json")[0].stdout), change)
+        wrong, _ = self.advised(change, "Kv.gte")
+        self.assertEqual((wrong.returncode, wrong.stdout), (1, ""))
+        self.assertIn("'Kv.gte' (did you mean 'Kv.get'?)", wrong.stderr)
+        older, _ = self.advised(change, **{"GET /advice": (404, "there is no /advice")})
+        self.assertEqual(older.returncode, 1)
+        self.assertIn("too old to advise", older.stderr)
+        self.assertEqual(self.a.manifest.read_text(), MANIFEST)
+
+    def test_advise_apply_edits_the_manifest_and_reloads(self):
+        self.addCleanup(self.write_manifest, MANIFEST)
+        self.write_manifest(MANIFEST.replace("get:", "get:  # often"))
+        change = advice(("hint", "perf_goal", "latency", "throughput"), ("hint", "concurrency", "1", None),
+                        ("c_hint", "payload_size", None, "512"))
+        done, requests = self.advised(change, "--apply")
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertEqual(requests, ["GET /advice", "GET /ping", "POST /reload?dry_run=1", "POST /reload"])
+        edited = """\
+      get:  # often
+        hint: {perf_goal: throughput}
+        c_hint: {payload_size: 512}
+      put: {}
+"""
+        self.assertTrue(self.a.manifest.read_text().endswith(edited), self.a.manifest.read_text())
+        self.assertTrue(done.stdout.startswith(f"changed {self.a.manifest}\nreloaded: "), done.stdout)
+        self.assertIn("\nnote: copy each changed manifest to the other nodes", done.stdout)
+        self.assertNotIn("hintgen", done.stdout)
+        get = self.a.answer("routes", "Kv.get")["services"][0]["functions"][0]
+        self.assertIn("perf_goal=throughput", get["client"]["reason"])
+        self.assertEqual(sorted(path.name for path in self.a.folder.glob(".*")), [])
+
+        nothing, requests = self.advised({"window_seconds": 9, "proposals": []}, "--apply")
+        self.assertEqual((nothing.returncode, requests), (0, ["GET /advice"]))
+        self.assertIn("no change is proposed", nothing.stdout)
+
+    def test_advise_apply_names_the_idl_of_a_manifest_that_hintgen_wrote(self):
+        self.addCleanup(self.write_manifest, MANIFEST)
+        self.write_manifest("# Written by hintgen.\nsource: kv.thrift\n" + MANIFEST)
+        done, _ = self.advised(advice(("c_hint", "payload_size", None, "512"), function="put"), "--apply", "--json")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        applied = json.loads(done.stdout)["applied"]
+        self.assertEqual(applied["files"], [str(self.a.manifest)])
+        self.assertTrue(applied["reload"]["ok"])
+        self.assertIn(f"hintgen wrote {self.a.manifest} from kv.thrift: change the hints of Kv.put there too",
+                      applied["notes"][0])
+
+    def test_advise_apply_restores_the_manifest_that_hatrpcd_wants_back(self):
+        change = advice(("hint", "perf_goal", "latency", "throughput"))
+        refusal = (409, {"ok": False, "error": "m.yaml:1:1: error: no"})
+        refused, requests = self.advised(change, "--apply", **{"POST /reload": [refusal]})
+        self.assertEqual((refused.returncode, refused.stdout), (1, ""))
+        self.assertIn("hatrpcd refuses the edited manifests: m.yaml:1:1: error: no\nThe manifests are as before.",
+                      refused.stderr)
+        self.assertEqual(requests[-2:], ["POST /reload", "POST /reload"])
+        self.assertEqual(self.a.manifest.read_text(), MANIFEST)
+
+        before, requests = self.advised(change, "--apply", **{"POST /reload?dry_run=1": refusal})
+        self.assertEqual(before.returncode, 1)
+        self.assertIn("nothing was changed", before.stderr)
+        self.assertNotIn("POST /reload", requests)
+        self.assertEqual(self.a.manifest.read_text(), MANIFEST)
+
+    def test_advise_apply_says_why_it_cannot_edit(self):
+        change = advice(("hint", "perf_goal", "latency", "throughput"))
+        elsewhere, _ = self.advised(change, "--apply", **{"GET /ping": (200, {"manifests": ["/nonexistent/m.yaml"]})})
+        self.assertEqual(elsewhere.returncode, 1)
+        self.assertIn("/nonexistent/m.yaml is a manifest of hatrpcd, but does not exist here", elsewhere.stderr)
+        older, _ = self.advised(change, "--apply", **{"GET /ping": (200, {})})
+        self.assertEqual(older.returncode, 1)
+        self.assertIn("too old to name its manifests", older.stderr)
+        unlisted, requests = self.advised(advice(("hint", "numa", None, "any"), function="del"), "--apply")
+        self.assertEqual(unlisted.returncode, 1)
+        self.assertIn("does not list the function 'Kv.del'", unlisted.stderr)
+        self.assertNotIn("POST /reload", requests)
+        self.assertEqual(self.a.manifest.read_text(), MANIFEST)
+
     def test_reloads_by_signal_and_when_a_manifest_changes(self):
         def generation():
             return self.b.answer("status")["generation"]
@@ -275,7 +379,9 @@ endpoints:
 
     def test_ping_and_metrics(self):
         self.assertRegex(self.b.hatctl("ping").stdout, r"^node b, hatrpcd [\d.]+: answered in ")
-        self.assertTrue(self.b.answer("ping")["alive"])
+        ping = self.b.answer("ping")
+        self.assertTrue(ping["alive"])
+        self.assertEqual(ping["manifests"], [str(self.b.manifest)])
         metrics = self.b.hatctl("metrics").stdout
         self.assertRegex(metrics, re.compile(r"^hatrpc_routes_generation \d+$", re.MULTILINE))
 

@@ -25,6 +25,7 @@ Shows the state of the hatrpcd on this host, and controls it.
   routes [WANTED]    each function's plan and the reason; WANTED: Service or Service.function
   top                calls per second, latency, errors and bytes by function, every second
   reload             read the manifests again, all or nothing, and print what changed
+  advise [WANTED]    changes of hints that the observed calls suggest; --apply makes them
   drain              accept no new calls, finish the calls in flight, then exit
   calibrate PEER     measure the costs of the RDMA fabric to a peer, for the planner
   certs              the certificates that links use; exit status 1 if this node's is invalid
@@ -40,8 +41,9 @@ Shows the state of the hatrpcd on this host, and controls it.
   -h, --help         this text; after a command: that command's options and examples
       --version      the version
 
-Only root and hatrpcd's own user may reload, drain and calibrate. Exit status: 0 success,
-1 refused or not healthy, 2 wrong usage, 3 hatrpcd cannot be reached. `run` has its own.
+Only root and hatrpcd's own user may reload, apply advice, drain and calibrate. Exit
+status: 0 success, 1 refused or not healthy, 2 wrong usage, 3 hatrpcd cannot be reached.
+`run` has its own.
 
 Examples:
   hatctl status
@@ -113,6 +115,27 @@ file, line and column, and the exit status is 1. Calls in flight are not affecte
 Examples:
   hatctl reload --dry-run
   hatctl reload
+)"},
+    CommandHelp{Command::kAdvise, "advise",
+                R"(usage: hatctl advise [SERVICE[.FUNCTION]] [--apply] [--json]
+
+Shows the changes of hints that hatrpcd proposes, because the calls of up to 20
+minutes on this node contradict the hints: for each function the change as it will
+appear in the manifest, the reason, and the gain.
+
+      --apply   edit the manifests of this node, and reload them
+
+--apply changes only the hints; comments and everything else in the files stay. If
+hatrpcd refuses the new manifests, hatctl restores the old ones. Then copy the changed
+files to the other nodes, because all nodes must have the same manifests; if hintgen
+writes a manifest, also change the IDL.
+
+The exit status is 1 if there is no such function, or if the advice cannot be applied.
+
+Examples:
+  hatctl advise
+  hatctl advise HatKV.get --apply
+  hatctl advise --json | jq -r '.proposals[] | .service + "." + .function + ": " + .gain'
 )"},
     CommandHelp{Command::kDrain, "drain",
                 R"(usage: hatctl drain [--json]

@@ -50,6 +50,9 @@ void declare(Arguments& command, Command kind, Options& options, Given& given) {
       return command.flag("--once", given.once);
     case Command::kReload:
       return command.flag("--dry-run", options.dry_run);
+    case Command::kAdvise:
+      command.words("at most one SERVICE or SERVICE.FUNCTION", 0, 1, given.words);
+      return command.flag("--apply", options.apply);
     case Command::kCalibrate:
       command.words("PEER; `hatctl status` lists the peers", 1, 1, given.words);
       return command.option("--write", read_non_empty_text(options.write, "a file"));

@@ -18,6 +18,7 @@ enum class Command : uint8_t {
   kRoutes,
   kTop,
   kReload,
+  kAdvise,
   kDrain,
   kCalibrate,
   kCerts,
@@ -36,7 +37,7 @@ struct Options {
   Command command = Command::kStatus;
   std::string socket = kDefaultSocket;
   bool socket_named = false;       // true if an option or the environment names the socket
-  std::string route;               // routes: a service, or service.function; empty: all
+  std::string route;               // routes, advise: a service, or service.function; empty: all
   std::string peer;                // calibrate: the peer to measure with
   std::string write;               // calibrate: the file for the profile; empty: write no file
   std::string folder;              // certs make: the output folder; empty: `certs` without `make`
@@ -50,6 +51,7 @@ struct Options {
   std::string http;                  // run: tcp:HOST:PORT, asked instead of `socket`; or empty
   std::vector<std::string> program;  // run: the program and its arguments
   bool json = false;
+  bool apply = false;                        // advise: change the manifests, and reload
   bool dry_run = false;                      // reload: check and report, but change nothing
   std::chrono::milliseconds interval{1000};  // top: the time between two tables
   uint64_t count = 0;  // top: the number of tables to print; 0: until interrupted

@@ -32,6 +32,13 @@ TEST(HatctlOptions, TakeOptionsBeforeAndAfterTheCommand) {
   EXPECT_EQ(top->count, 3u);
   EXPECT_EQ(parse({"top", "--once"})->count, 1u);
   EXPECT_EQ(parse({"routes", "Kv.get"})->route, "Kv.get");
+
+  EXPECT_FALSE(parse({"advise"})->apply);
+  const auto advise = parse({"advise", "Kv.get", "--apply"});
+  ASSERT_TRUE(advise) << advise.error().message;
+  EXPECT_EQ(advise->command, Command::kAdvise);
+  EXPECT_EQ(advise->route, "Kv.get");
+  EXPECT_TRUE(advise->apply);
 }
 
 TEST(HatctlOptions, TakeTheSocketFromTheEnvironmentUnlessTold) {
@@ -89,6 +96,8 @@ TEST(HatctlOptions, SayWhichWordIsWrong) {
       {{"ping", "--socket", std::string(108, 'x')}, "1 to 107 bytes"},
       {{"status", "now"}, "'now' is not an argument of hatctl status"},
       {{"routes", "a", "b"}, "found 2 arguments, expected at most one"},
+      {{"advise", "a", "b"}, "found 2 arguments, expected at most one"},
+      {{"reload", "--apply"}, "'--apply' is not an option of hatctl reload"},
       {{"status", "--dry-run"}, "'--dry-run' is not an option of hatctl status"},
       {{"top", "--once", "--count", "2"}, "--once and --count"},
       {{"top", "--count", "0"}, "--count: found '0'"},

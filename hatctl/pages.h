@@ -26,6 +26,12 @@ std::string routes_text(const nlohmann::json& routes, const Terminal& terminal);
 // result has no services.
 nlohmann::json routes_wanted(nlohmann::json routes, const std::string& wanted);
 
+// Returns `advice`, the answer to GET /advice, as text: the changes of hints that hatrpcd proposes,
+// as they will appear in the manifest, with the reason and the gain of each.
+std::string advice_text(const nlohmann::json& advice, const Terminal& terminal);
+// Returns `advice`, reduced to the functions that `wanted` names, as in routes_wanted().
+nlohmann::json advice_wanted(nlohmann::json advice, const std::string& wanted);
+
 std::string calibration_text(const nlohmann::json& calibration, const Terminal& terminal);
 
 std::string certs_text(const nlohmann::json& certificates, double unix_now,

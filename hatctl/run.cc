@@ -5,8 +5,10 @@
 #include <iostream>
 #include <thread>
 
+#include "base/nearest_word.h"
 #include "base/quantities.h"
 #include "daemon/tls/make_certificates.h"
+#include "hatctl/apply_advice.h"
 #include "hatctl/calibrate.h"
 #include "hatctl/doctor/doctor.h"
 #include "hatctl/http_client.h"
@@ -57,18 +59,31 @@ int run_status(const Session& session) {
   return status.at("pending").empty() ? kDone : kRefused;
 }
 
+// Returns the services and functions in `routes`, the answer to GET /routes, that `wanted` names.
+// Returns the message for the user if there are none.
+Result<json> routes_called(const json& routes, const std::string& wanted) {
+  json found = routes_wanted(routes, wanted);
+  if (wanted.empty() || !found.at("services").empty()) return found;
+  std::vector<std::string> names;
+  for (const json& service : routes.at("services")) {
+    names.push_back(service.at("service"));
+    for (const json& function : service.at("functions")) {
+      names.push_back(service.at("service").get<std::string>() + "." +
+                      function.at("method").get<std::string>());
+    }
+  }
+  return fail(ErrorCode::kNotFound, "no service or function is called '" + wanted + "'" +
+                                        did_you_mean(wanted, {names.begin(), names.end()}) +
+                                        "; `hatctl routes` lists them, as Service.function");
+}
+
 int run_routes(const Session& session) {
   const auto answer = session.client.get("/routes");
   if (!answer) return complain(answer.error().message, kUnreachable);
   if (answer->status != 200) return refused(*answer);
-  const std::string& wanted = session.options.route;
-  const json routes = routes_wanted(json::parse(answer->body), wanted);
-  if (!wanted.empty() && routes.at("services").empty()) {
-    return complain("no service or function is called '" + wanted +
-                        "'; `hatctl routes` lists them, as Service.function",
-                    kRefused);
-  }
-  session.options.json ? print_json(routes) : print(routes_text(routes, session.terminal));
+  const auto routes = routes_called(json::parse(answer->body), session.options.route);
+  if (!routes) return complain(routes.error().message, kRefused);
+  session.options.json ? print_json(*routes) : print(routes_text(*routes, session.terminal));
   return kDone;
 }
 
@@ -114,6 +129,45 @@ int run_reload(const Session& session) {
   return complain("reload refused; the running configuration stays in use:\n" +
                       report.at("error").get<std::string>(),
                   kRefused);
+}
+
+int apply(const Session& session, json advice) {
+  const auto applied = apply_advice(session.client, advice);
+  if (!applied) {
+    const bool unreachable = applied.error().code == ErrorCode::kUnavailable;
+    return complain(applied.error().message, unreachable ? kUnreachable : kRefused);
+  }
+  if (session.options.json) {
+    advice["applied"] = {
+        {"files", applied->files}, {"notes", applied->notes}, {"reload", applied->reload}};
+    print_json(advice);
+    return kDone;
+  }
+  for (const std::string& file : applied->files) print("changed " + file + "\n");
+  print(reload_text(applied->reload, false));
+  for (const std::string& note : applied->notes) print("note: " + note + "\n");
+  return kDone;
+}
+
+int run_advise(const Session& session) {
+  const std::string& wanted = session.options.route;
+  if (!wanted.empty()) {
+    const auto routes = session.client.get("/routes");
+    if (!routes) return complain(routes.error().message, kUnreachable);
+    if (routes->status != 200) return refused(*routes);
+    const auto found = routes_called(json::parse(routes->body), wanted);
+    if (!found) return complain(found.error().message, kRefused);
+  }
+  const auto answer = session.client.get("/advice");
+  if (!answer) return complain(answer.error().message, kUnreachable);
+  if (answer->status == 404) {
+    return complain("this hatrpcd is too old to advise: upgrade it", kRefused);
+  }
+  if (answer->status != 200) return refused(*answer);
+  const json advice = advice_wanted(json::parse(answer->body), wanted);
+  if (session.options.apply && !advice.at("proposals").empty()) return apply(session, advice);
+  session.options.json ? print_json(advice) : print(advice_text(advice, session.terminal));
+  return kDone;
 }
 
 int run_drain(const Session& session) {
@@ -216,6 +270,8 @@ int run_command(const Session& session) {
       return run_top(session);
     case Command::kReload:
       return run_reload(session);
+    case Command::kAdvise:
+      return run_advise(session);
     case Command::kDrain:
       return run_drain(session);
     case Command::kCalibrate:

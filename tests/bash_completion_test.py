@@ -46,6 +46,7 @@ class BashCompletion(unittest.TestCase):
                 (("hatctl", "reload", "--dry"), ["--dry-run"]),
                 (("hatctl", "--socket", "/nowhere", "top", "--int"), ["--interval"]),
                 (("hatctl", "top", "--interval", ""), []),
+                (("hatctl", "advise", "--ap"), ["--apply"]),
                 (("hatctl", "doc"), ["doctor"]),
                 (("hatctl", "run", "--lib"), ["--library"]),
                 (("hatctl", "run", "--", "hatk"), ["hatkv", "hatkv-ycsb"]),
@@ -103,6 +104,7 @@ class BashCompletion(unittest.TestCase):
                     self.assertIsNone(daemon.poll(), "hatrpcd does not run")
                 ask = ("hatctl", "--socket", f"{name}/admin")
                 self.assertEqual(proposed(*ask, "routes", "Kv.g"), ["Kv.get"])
+                self.assertEqual(proposed(*ask, "advise", "Kv.g"), ["Kv.get"])
                 self.assertEqual(proposed(*ask, "calibrate", ""), ["host-b"])
                 self.assertEqual(proposed(*ask, "doctor", ""), ["host-b"])
             finally:

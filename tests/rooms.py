@@ -43,7 +43,7 @@ MAY_INCLUDE = {
     "daemon/admin": ["daemon/admin/", "daemon/proxy/outbound/peer_lanes.h", "daemon/routing/", "daemon/metrics/",
                      "daemon/reactor/", "engine/", "config/", "base/"],
     "daemon/process": ["daemon/", "engine/", "config/", "base/"],
-    "hatctl": ["hatctl/", "daemon/tls/make_certificates.h", "base/"],
+    "hatctl": ["hatctl/", "daemon/tls/make_certificates.h", "config/manifest*.h", "base/"],
     "hatctl/doctor": ["hatctl/", "daemon/configuration/", "daemon/tls/certificate.h", "config/",
                       "engine/fabric/verbs/gid.h", "engine/fabric/verbs/verbs_fabric.h", "base/"],
     "kv": ["kv/", "base/"],
