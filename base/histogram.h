@@ -29,6 +29,11 @@ struct HistogramSnapshot {
     for (size_t i = 0; i < Buckets; ++i) buckets[i] += other.buckets[i];
     sum += other.sum;
   }
+  // Subtracts a snapshot of the same histogram that was read earlier.
+  void subtract(const HistogramSnapshot& earlier) {
+    for (size_t i = 0; i < Buckets; ++i) buckets[i] -= earlier.buckets[i];
+    sum -= earlier.sum;
+  }
 };
 
 // Counts quantities. Bucket i counts those that are at most Unit · 2^i and larger than the bound

@@ -203,6 +203,17 @@ Result<void> set(Hints& hints, const HintKey& key, std::string_view value) {
   return {};
 }
 
+std::unexpected<Error> unknown_key(std::string_view key) {
+  std::vector<std::string_view> names;
+  std::string list;
+  for (const HintKey& each : kHintKeys) {
+    names.push_back(each.name);
+    list += (list.empty() ? "" : ", ") + std::string(each.name);
+  }
+  return fail(ErrorCode::kInvalid, "unknown hint '" + std::string(key) + "'" +
+                                       did_you_mean(key, names) + "; expected one of " + list);
+}
+
 template <class Variant>
 std::string number_or_word(const Variant& value, std::span<const std::string_view> words) {
   if (const auto* count = std::get_if<uint32_t>(&value)) return std::to_string(*count);
@@ -214,15 +225,27 @@ std::string number_or_word(const Variant& value, std::span<const std::string_vie
 bool is_hint_key(std::string_view key) { return find_key(key) != nullptr; }
 
 Result<void> set_hint(Hints& hints, std::string_view key, std::string_view value) {
-  if (const HintKey* known = find_key(key)) return set(hints, *known, value);
-  std::vector<std::string_view> names;
-  std::string list;
-  for (const HintKey& each : kHintKeys) {
-    names.push_back(each.name);
-    list += (list.empty() ? "" : ", ") + std::string(each.name);
+  const HintKey* known = find_key(key);
+  return known == nullptr ? unknown_key(key) : set(hints, *known, value);
+}
+
+Result<void> clear_hint(Hints& hints, std::string_view key) {
+  const HintKey* known = find_key(key);
+  if (known == nullptr) return unknown_key(key);
+  Hints others;
+  for (const auto& [name, value] : hint_words(hints)) {
+    if (name != known->name) HAT_TRY_VOID(set_hint(others, name, value));
   }
-  return fail(ErrorCode::kInvalid, "unknown hint '" + std::string(key) + "'" +
-                                       did_you_mean(key, names) + "; expected one of " + list);
+  hints = std::move(others);
+  return {};
+}
+
+std::optional<std::string> hint_value(const Hints& hints, std::string_view key) {
+  const HintKey* known = find_key(key);
+  for (auto& [name, value] : hint_words(hints)) {
+    if (known != nullptr && name == known->name) return value;
+  }
+  return std::nullopt;
 }
 
 std::vector<std::pair<std::string, std::string>> hint_words(const Hints& hints) {

@@ -22,6 +22,13 @@ bool is_hint_key(std::string_view key);
 // location to the error.
 Result<void> set_hint(Hints& hints, std::string_view key, std::string_view value);
 
+// Clears the member of `hints` that `key` names. An unknown key is an error, as in set_hint().
+Result<void> clear_hint(Hints& hints, std::string_view key);
+
+// Returns the value of the hint `key` as a text that set_hint() accepts. Returns nullopt if the
+// hint is not set, or if the key is unknown.
+std::optional<std::string> hint_value(const Hints& hints, std::string_view key);
+
 // Returns the key and the value of every hint that is set, as texts that set_hint() accepts, in the
 // order of config/hint_keys.h.
 std::vector<std::pair<std::string, std::string>> hint_words(const Hints& hints);

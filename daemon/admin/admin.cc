@@ -11,6 +11,7 @@
 #include <array>
 
 #include "daemon/admin/admin_json.h"
+#include "daemon/admin/advice_json.h"
 #include "daemon/admin/metrics_page.h"
 #include "daemon/admin/status_page/status_page.h"
 
@@ -73,6 +74,8 @@ Answer functions(const Request& request) {
   return json_answer(functions_json(request.control, request.value("called") == "1"));
 }
 
+Answer advice(const Request& request) { return json_answer(advice_json(request.control)); }
+
 Answer ping(const Request& request) { return json_answer(ping_json(request.control)); }
 
 // Returns the HTTP status for a request that failed with `error`.
@@ -126,6 +129,7 @@ constexpr std::array kResources = {
     Resource{"/routes", EVHTTP_REQ_GET, false, routes},
     Resource{"/status", EVHTTP_REQ_GET, false, status},
     Resource{"/functions", EVHTTP_REQ_GET, false, functions},
+    Resource{"/advice", EVHTTP_REQ_GET, false, advice},
     Resource{"/ping", EVHTTP_REQ_GET, true, ping},
     Resource{"/calibration", EVHTTP_REQ_GET, true, calibration},
     Resource{"/certificates", EVHTTP_REQ_GET, true, certificates},

@@ -7,7 +7,8 @@
 //   GET /metrics                                    /calibrate?peer=NAME
 //   GET /healthz, /healthz/live
 //   GET /readyz, /healthz/ready
-//   GET /routes, /status, /functions
+//   GET /routes, /status, /functions,
+//       /advice
 //
 // Only root and the daemon's own user may use POST: the server checks the caller's user id
 // (SO_PEERCRED) on the unix socket.

@@ -320,8 +320,8 @@ json functions_json(Control& control, bool called_alone) {
            {"started", totals.started},
            {"in_flight", totals.in_flight()},
            {"outcomes", outcomes},
-           {"request_bytes", totals.request_bytes},
-           {"response_bytes", totals.response_bytes},
+           {"request_bytes", totals.request_sizes.sum},
+           {"response_bytes", totals.reply_sizes.sum},
            {"latency", {{"buckets", totals.latency.buckets}, {"sum_ns", totals.latency.sum}}}});
       all.back().update(carried_json(totals, control.fabric_label()));
     }

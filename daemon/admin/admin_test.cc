@@ -159,6 +159,7 @@ TEST_F(Admin, AnswersEveryPageWhereItShould) {
       {"/routes", 200, 200, "application/json", "\"fabric_kind\": \"loop\""},
       {"/status", 200, 200, "application/json", "\"host-a\""},
       {"/functions", 200, 200, "application/json", "\"get\""},
+      {"/advice", 200, 200, "application/json", "\"proposals\": []"},
       {"/ping", 403, 200, "application/json", "\"config\": \"/etc/hatrpc/host-a.yaml\""},
       {"/ping", 403, 200, "application/json", "\"manifests\": [\n    \"/etc/hatrpc/kv.yaml\"\n  ]"},
       {"/certificates", 403, 200, "application/json", "[]"},
@@ -348,6 +349,33 @@ TEST_F(Admin, SaysWhatCarriedTheCallsOfAFunction) {
                            way("direct_write_imm", "none", "verbs:mlx5_0", 1),
                            way("tcp", "tcp", "tcp", 1)}));
   }
+}
+
+TEST_F(Admin, ProposesOtherHints) {
+  FunctionSpec get{.name = "get"};
+  get.hints.client = {.perf_goal = PerfGoal::kLatency, .payload_bytes = 64 * 1024};
+  control_.set_manifest({"", {{"Kv", {}, {get}, ""}}}, {8, 8, true, ""});
+  FunctionCounters& counters = control_.registry.find("Kv", "get").at(Side::kClient, 1);
+  for (int i = 0; i < 1000; ++i) {
+    counters.requests[0].add();
+    counters.request_sizes.add(100);
+    counters.reply_sizes.add(100);
+  }
+  control_.observed.sample(TimePoint{} + std::chrono::seconds(90), control_.registry);
+  const json advice = json::parse(over_http("GET", "/advice").body);
+  EXPECT_EQ(advice.at("window_seconds"), 90);
+  ASSERT_EQ(advice.at("proposals").size(), 1u);
+  json proposal = advice.at("proposals").at(0);
+  EXPECT_THAT(proposal.at("gain").get<std::string>(), HasSubstr("slots"));
+  proposal.erase("gain");
+  EXPECT_EQ(proposal, json({{"service", "Kv"},
+                            {"function", "get"},
+                            {"side", "client"},
+                            {"changes", json::array({{{"group", "c_hint"},
+                                                      {"key", "payload_size"},
+                                                      {"from", "64KiB"},
+                                                      {"to", "128B"}}})},
+                            {"evidence", "99% of 1000 requests have at most 128B"}}));
 }
 
 TEST_F(Admin, ReportsOfCertificates) {

@@ -18,6 +18,7 @@
 #include "config/worker_placement.h"
 #include "daemon/metrics/counters.h"
 #include "daemon/metrics/function_metrics.h"
+#include "daemon/metrics/observations.h"
 #include "daemon/proxy/outbound/peer_lanes.h"
 #include "daemon/routing/routing_table.h"
 
@@ -90,6 +91,8 @@ class Control {
   virtual std::vector<std::string> manifest_files() const = 0;
   virtual std::shared_ptr<const RoutingTable> routes() const = 0;
   virtual MetricsRegistry& functions() = 0;
+  // Returns how the functions were called in the last minutes.
+  virtual const Observations& observations() const = 0;
   virtual const std::vector<const WorkerCounters*>& workers() const = 0;
   virtual std::vector<LinkReport> links() const = 0;
   virtual std::string fabric() const = 0;  // describes the RDMA fabric, or says why there is none

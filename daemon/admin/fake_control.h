@@ -31,6 +31,7 @@ class FakeControl final : public Control {
   std::vector<std::string> manifest_files() const override { return {"/etc/hatrpc/kv.yaml"}; }
   std::shared_ptr<const RoutingTable> routes() const override { return routes_; }
   MetricsRegistry& functions() override { return registry; }
+  const Observations& observations() const override { return observed; }
   const std::vector<const WorkerCounters*>& workers() const override { return views_; }
   std::vector<LinkReport> links() const override { return link_reports; }
   std::string fabric() const override { return "loop: shared memory"; }
@@ -58,6 +59,7 @@ class FakeControl final : public Control {
 
   NodeConfig config;
   MetricsRegistry registry{kWorkers};
+  Observations observed{TimePoint{}};
   std::deque<WorkerCounters> counters;
   std::vector<LinkReport> link_reports;
   std::vector<CertificateReport> certificate_reports;

@@ -100,9 +100,9 @@ void add_calls(Page& page, const CalledFunctions& called) {
   add("hatrpc_requests_in_flight", "Calls that have not ended yet.", MetricType::Gauge,
       [](const FunctionTotals& totals) { return totals.in_flight(); });
   add("hatrpc_request_bytes_total", "Bytes of requests carried.", MetricType::Counter,
-      [](const FunctionTotals& totals) { return totals.request_bytes; });
+      [](const FunctionTotals& totals) { return totals.request_sizes.sum; });
   add("hatrpc_response_bytes_total", "Bytes of replies carried.", MetricType::Counter,
-      [](const FunctionTotals& totals) { return totals.response_bytes; });
+      [](const FunctionTotals& totals) { return totals.reply_sizes.sum; });
 }
 
 // Returns `used`, and without calls the ways of complete calls by which the function's plan and TCP

@@ -218,14 +218,14 @@ TEST_F(Exposition, AddsUpTheWorkers) {
   get(Side::kClient, 0).requests[static_cast<size_t>(CallOutcome::kSuccess)].add(2);
   get(Side::kClient, 1).started.add(2);
   get(Side::kClient, 1).requests[static_cast<size_t>(CallOutcome::kSuccess)].add(1);
-  get(Side::kClient, 1).request_bytes.add(100);
+  for (const uint64_t bytes : {60u, 40u}) get(Side::kClient, 1).request_sizes.add(bytes);
   control_.counters[0].connections_open.add(5);
   control_.counters[1].connections_open.add(4);
   control_.counters[1].local_replies[static_cast<size_t>(engine::Failure::kDraining)].add(6);
 
   EXPECT_EQ(value("hatrpc_requests_total", of_get("client", {{"outcome", "success"}})), 3);
   EXPECT_EQ(value("hatrpc_requests_in_flight", of_get("client")), 2);
-  EXPECT_EQ(value("hatrpc_request_bytes_total", of_get("client")), 100);
+  EXPECT_EQ(value("hatrpc_request_bytes_total", of_get("client")), 100) << "the sum of the sizes";
   EXPECT_EQ(value("hatrpc_connections_open"), 9);
   EXPECT_EQ(value("hatrpc_local_replies_total", {{"reason", "draining"}}), 6);
 }

@@ -36,12 +36,25 @@ inline constexpr std::array<const char*, 6> kCallOutcomeNames = {
 
 inline constexpr size_t kLatencyBuckets = 25;  // 1 µs … 8.4 s, and +Inf
 
+inline constexpr uint64_t kSizeUnit = 64;   // bytes: the bound of the first bucket of sizes
+inline constexpr size_t kSizeBuckets = 20;  // 64 B … 16 MiB, and larger
+
+// Counts messages by their size in bytes. A message of 0 bytes does not count: the call ended
+// before the message began.
+class MessageSizes : public Histogram<Counter, kSizeBuckets, kSizeUnit> {
+ public:
+  void add(uint64_t bytes) {
+    if (bytes != 0) Histogram::add(bytes);
+  }
+};
+
 // The counters of one function, on one side, in one worker.
 struct FunctionCounters {
   std::array<Counter, kCallOutcomeNames.size()> requests;
-  Counter started;  // calls begun; minus the sum of `requests`: calls in flight
-  Counter request_bytes;
-  Counter response_bytes;
+  Counter started;    // calls begun; minus the sum of `requests`: calls in flight
+  Counter timed_out;  // on the client's side: calls that ended because their time was over
+  MessageSizes request_sizes;
+  MessageSizes reply_sizes;
   LatencyHistogram<Counter, kLatencyBuckets> latency;
   // Counted on the client's side. When a call ends, and a part of its request was sent, the worker
   // counts the call by its carriers, and a fallback (a call over TCP that wanted RDMA) by its

@@ -12,10 +12,11 @@ namespace hat {
 
 struct FunctionTotals {
   std::array<uint64_t, kCallOutcomeNames.size()> outcomes{};
-  HistogramSnapshot<kLatencyBuckets> latency;  // nanoseconds
+  HistogramSnapshot<kLatencyBuckets> latency;     // nanoseconds
+  HistogramSnapshot<kSizeBuckets> request_sizes;  // bytes
+  HistogramSnapshot<kSizeBuckets> reply_sizes;    // bytes
   uint64_t started = 0;
-  uint64_t request_bytes = 0;
-  uint64_t response_bytes = 0;
+  uint64_t timed_out = 0;
   // How often the calls used each way; without zeros. Empty on the server's side, which does not
   // count ways.
   std::vector<WayCount> ways;
@@ -38,6 +39,19 @@ inline bool was_called(FunctionMetrics& function, Side side) {
     if (function.at(side, worker).started.value() != 0) return true;
   }
   return false;
+}
+
+// Returns the number of calls in flight, as FunctionTotals::in_flight(); cheaper than total().
+inline uint64_t calls_in_flight(FunctionMetrics& function, Side side) {
+  if (!was_called(function, side)) return 0;
+  uint64_t started = 0;
+  uint64_t ended = 0;
+  for (size_t worker = 0; worker < function.workers(); ++worker) {
+    const FunctionCounters& counters = function.at(side, worker);
+    for (const Counter& outcome : counters.requests) ended += outcome.value();
+    started += counters.started.value();
+  }
+  return started > ended ? started - ended : 0;
 }
 
 // Returns FunctionTotals::ways. Looks at no counter if no call of the function has ended.
@@ -63,8 +77,9 @@ inline FunctionTotals total(FunctionMetrics& function, Side side) {
     }
     sum.latency.add(counters.latency.read());
     sum.started += counters.started.value();
-    sum.request_bytes += counters.request_bytes.value();
-    sum.response_bytes += counters.response_bytes.value();
+    sum.request_sizes.add(counters.request_sizes.read());
+    sum.reply_sizes.add(counters.reply_sizes.read());
+    sum.timed_out += counters.timed_out.value();
     for (size_t i = 0; i < sum.fallbacks.size(); ++i) {
       sum.fallbacks[i] += counters.fallbacks[i].value();
     }

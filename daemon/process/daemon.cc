@@ -135,7 +135,7 @@ Daemon::Daemon(std::string config_file, Configuration configuration, Sockets soc
       node_text_(std::move(configuration.node_text)),
       node_(std::make_shared<const NodeConfig>(std::move(configuration.node))),
       start_unix_time_(unix_now()),
-      functions_(configuration.workers.size()),
+      metrics_(configuration.workers.size()),
       sockets_(std::move(sockets)),
       threads_(std::move(threads)),
       base_(event_base_new()),
@@ -150,15 +150,15 @@ Daemon::Daemon(std::string config_file, Configuration configuration, Sockets soc
   std::random_device random;
   const uint64_t generation = (uint64_t{random()} << 32) | random();
   for (size_t i = 0; i < threads_.size(); ++i) {
-    counters_.push_back(std::make_unique<WorkerCounters>());
-    counter_views_.push_back(counters_.back().get());
+    metrics_.workers.push_back(std::make_unique<WorkerCounters>());
+    metrics_.worker_views.push_back(metrics_.workers.back().get());
     threads_[i]->make_worker({.index = i,
                               .generation = generation,
                               .seed = static_cast<uint32_t>(random()),
                               .node = node_,
                               .routes = applied_.routes,
                               .answerer = calibrator_.get(),
-                              .counters = counters_.back().get(),
+                              .counters = metrics_.workers.back().get(),
                               .detached = &detached_},
                              applied_.tls);
   }
@@ -180,8 +180,8 @@ std::shared_ptr<const RoutingTable> Daemon::make_routes(uint64_t generation,
     host.measured = std::make_shared<const ComponentCosts>(configuration.profile->costs);
   }
   return std::make_shared<const RoutingTable>(generation, configuration.manifest,
-                                              services_of(*node_), host, functions_, node_->serves,
-                                              node_->limits.call_timeout);
+                                              services_of(*node_), host, metrics_.functions,
+                                              node_->serves, node_->limits.call_timeout);
 }
 
 std::optional<std::string> Daemon::profile_unused(const Configuration& configuration) const {
@@ -208,6 +208,7 @@ bool Daemon::run() {
     events_.emplace_back(event_new(base_.get(), signal, EV_SIGNAL | EV_PERSIST, on_signal, this));
     event_add(events_.back().get(), nullptr);
   }
+  start_sampling();
   tick_.reset(event_new(base_.get(), -1, EV_PERSIST, on_tick, this));
   if (taking_over_.channel) {
     phase_ = Phase::kStarting;
@@ -359,8 +360,9 @@ void Daemon::start_watchdog() {
   if (!time) return;
   std::vector<Watchdog::Loop> loops;
   for (size_t i = 0; i < threads_.size(); ++i) {
-    loops.push_back({[counters = counters_[i].get()] { return counters->iterations.value(); },
-                     [thread = threads_[i].get()] { thread->wake(); }});
+    loops.push_back(
+        {[counters = metrics_.workers[i].get()] { return counters->iterations.value(); },
+         [thread = threads_[i].get()] { thread->wake(); }});
   }
   watchdog_.watchdog = std::make_unique<Watchdog>(std::move(loops), service_manager::notify_alive);
   watchdog_.tick.reset(event_new(base_.get(), -1, EV_PERSIST, on_watchdog, this));
@@ -372,6 +374,18 @@ void Daemon::start_watchdog() {
 
 void Daemon::on_watchdog(evutil_socket_t, short, void* self) {
   static_cast<Daemon*>(self)->watchdog_.watchdog->check();
+}
+
+void Daemon::start_sampling() {
+  using std::chrono::microseconds;
+  constexpr timeval kInterval{0, microseconds(Observations::kInterval).count()};
+  events_.emplace_back(event_new(base_.get(), -1, EV_PERSIST, on_sample, this));
+  event_add(events_.back().get(), &kInterval);
+}
+
+void Daemon::on_sample(evutil_socket_t, short, void* self) {
+  auto& metrics = static_cast<Daemon*>(self)->metrics_;
+  metrics.observations.sample(std::chrono::steady_clock::now(), metrics.functions);
 }
 
 // --- Reload ---

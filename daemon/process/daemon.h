@@ -57,8 +57,11 @@ class Daemon final : public Control, private TakeoverEvents, private TakeoverOff
   std::string config_file() const override;
   std::vector<std::string> manifest_files() const override;
   std::shared_ptr<const RoutingTable> routes() const override { return applied_.routes; }
-  MetricsRegistry& functions() override { return functions_; }
-  const std::vector<const WorkerCounters*>& workers() const override { return counter_views_; }
+  MetricsRegistry& functions() override { return metrics_.functions; }
+  const Observations& observations() const override { return metrics_.observations; }
+  const std::vector<const WorkerCounters*>& workers() const override {
+    return metrics_.worker_views;
+  }
   std::vector<LinkReport> links() const override;
   std::string fabric() const override;
   std::string fabric_kind() const override;
@@ -94,6 +97,15 @@ class Daemon final : public Control, private TakeoverEvents, private TakeoverOff
 
     std::vector<ListenSocket*> all();
     void close();
+  };
+  struct Metrics {
+    explicit Metrics(size_t worker_count)
+        : functions(worker_count), observations(std::chrono::steady_clock::now()) {}
+
+    MetricsRegistry functions;
+    Observations observations;
+    std::vector<std::unique_ptr<WorkerCounters>> workers;
+    std::vector<const WorkerCounters*> worker_views;  // of `workers`
   };
   // The configuration in use, and fingerprints of its files.
   struct Applied {
@@ -137,12 +149,14 @@ class Daemon final : public Control, private TakeoverEvents, private TakeoverOff
   static void on_signal(evutil_socket_t signal, short, void* self);
   static void on_tick(evutil_socket_t, short, void* self);
   static void on_watchdog(evutil_socket_t, short, void* self);
+  static void on_sample(evutil_socket_t, short, void* self);
   void serve();
   void accept();
   void start_accepting();
   void log_start() const;
   void report_when_ready();
   void start_watchdog();
+  void start_sampling();
   std::string state() const;
   void check_for_changes();
   void leave_if_drained();
@@ -177,9 +191,7 @@ class Daemon final : public Control, private TakeoverEvents, private TakeoverOff
   const std::string node_text_;
   const std::shared_ptr<const NodeConfig> node_;
   const double start_unix_time_;
-  MetricsRegistry functions_;
-  std::vector<std::unique_ptr<WorkerCounters>> counters_;
-  std::vector<const WorkerCounters*> counter_views_;
+  Metrics metrics_;
   Applied applied_;
   ReadyReport ready_report_ = ReadyReport::kDue;
   bool drains_next_ = false;  // drain() was called in kGivingWay: drain when that phase ends

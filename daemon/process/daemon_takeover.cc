@@ -182,11 +182,11 @@ void Daemon::leave_if_handed_over() {
   if (!done && !late) return;
   if (!done) {
     LOG(WARNING) << "limits.drain_timeout has passed: closing "
-                 << total(counter_views_, &WorkerCounters::connections_open)
+                 << total(metrics_.worker_views, &WorkerCounters::connections_open)
                  << " connection(s) and cutting off their calls in flight";
   }
   LOG(INFO) << "takeover: complete; "
-            << total(counter_views_, &WorkerCounters::connections_handed_over)
+            << total(metrics_.worker_views, &WorkerCounters::connections_handed_over)
             << " connection(s) went to the new hatrpcd";
   event_base_loopbreak(base_.get());
 }

@@ -80,6 +80,8 @@ class RoutingTable {
   }
   const std::vector<std::unique_ptr<ServiceRoutes>>& services() const { return services_; }
   uint64_t generation() const { return generation_; }
+  // Returns the facts about this host from which the plans follow.
+  const engine::HostFacts& host() const { return host_; }
   // Returns the cores of this host.
   engine::CoreCounts cores() const { return host_.core_counts(); }
   // Returns hints of one side of the function that change nothing in how calls are carried, on this

@@ -6,6 +6,7 @@
 const POLL_MS = 2000;
 const TIMEOUT_MS = 5000;
 const HISTORY = 90;  // looks that a tile's line shows
+const ADVICE_EVERY = 5;  // looks; hatrpcd makes new plans for each answer
 
 const at = (id) => document.getElementById(id);
 
@@ -191,6 +192,13 @@ const plans = new Table("plans", [
   {name: "Carried", text: (p) => p.carried},
 ], (p) => p.name);
 
+const advice = new Table("advice", [
+  {name: "Function", text: (a) => a.name},
+  {name: "Change", text: (a) => a.edit},
+  {name: "Seen", text: (a) => a.evidence, tone: quiet},
+  {name: "Gain", text: (a) => a.gain, tone: quiet},
+], (a) => JSON.stringify([a.name, a.edit]));
+
 const places = new Table("places", [
   {name: "Service", text: (p) => p.service},
   {name: "Address", text: (p) => p.address},
@@ -359,6 +367,16 @@ function wayText({request_protocol: request, reply_protocol: reply}) {
   return reply === "none" ? `${request}, without a reply` : `${request} / ${reply}`;
 }
 
+// Returns a change of a hint as the manifest has it, for example "c_hint: payload_size 64KiB → 128B".
+function editText({group, key, from, to}) {
+  return `${group}: ${key} ${from ?? "not set"} → ${to ?? "remove"}`;
+}
+
+function showAdvice(proposals) {
+  advice.show(proposals.map((one) => ({...one, name: `${one.service}.${one.function}`,
+                                       edit: one.changes.map(editText).join("\n")})));
+}
+
 function carriedText(f) {
   return (f?.carried ?? []).map((one) => `${countText(one.calls)} by ${wayText(one)}`).join("\n");
 }
@@ -389,6 +407,7 @@ function showFunctions(functions, routes) {
 // --- Looking ------------------------------------------------------------------------------------
 
 let last = null;  // {at, status, functions, routes, rates}; null: nothing was heard yet
+let looks = 0;
 
 async function ask(path) {
   const answer = await fetch(path, {cache: "no-store", signal: AbortSignal.timeout(TIMEOUT_MS)});
@@ -405,6 +424,7 @@ async function look() {
   now.rates = ratesBetween(before, now);
   last = now;
   show(before, now);
+  if (looks++ % ADVICE_EVERY === 0) showAdvice((await ask("advice")).proposals);
 }
 
 function show(before, now) {

@@ -82,8 +82,8 @@ void ServedCalls::give_back_queue() {
 void ServedCalls::count(const ServedCall& call, CallOutcome outcome) const {
   FunctionCounters& counters = *call.counters;
   counters.requests[static_cast<size_t>(outcome)].add();
-  counters.request_bytes.add(call.request_bytes);
-  counters.response_bytes.add(call.response_bytes);
+  counters.request_sizes.add(call.request_bytes);
+  counters.reply_sizes.add(call.response_bytes);
   if (outcome <= CallOutcome::kApplicationException) {
     counters.latency.add(worker_.reactor().now() - call.started);
   }

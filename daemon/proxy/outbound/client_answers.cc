@@ -267,8 +267,8 @@ void ClientConnection::write_exceptions(const Call& call) {
 void ClientConnection::finish(Call& call, CallOutcome outcome) {
   FunctionCounters& counters = *call.counters;
   counters.requests[static_cast<size_t>(outcome)].add();
-  counters.request_bytes.add(call.request_bytes);
-  counters.response_bytes.add(call.response_bytes);
+  counters.request_sizes.add(call.request_bytes);
+  counters.reply_sizes.add(call.response_bytes);
   if (call.replies != 0 && outcome != CallOutcome::kOneway)
     counters.latency.add(worker_.reactor().now() - call.started);
   DCHECK_EQ(&call, &calls_.front());

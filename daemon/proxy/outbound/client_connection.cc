@@ -199,7 +199,7 @@ void ClientConnection::end_request() {
   if (call == nullptr) return;
   if (call->replies != 0) return bound_possible_calls();
   call->counters->requests[static_cast<size_t>(CallOutcome::kOneway)].add();
-  call->counters->request_bytes.add(call->request_bytes);
+  call->counters->request_sizes.add(call->request_bytes);
   DCHECK_EQ(call, &calls_[calls_.size() - 1]);
   calls_.pop_back();
   detach_if_due();
@@ -371,6 +371,7 @@ void ClientConnection::on_no_link() {
 }
 
 void ClientConnection::on_call_deadline(Call& call) {
+  call.counters->timed_out.add();
   if (call.reply == Reply::kPossible) {
     LOG_EVERY_T(WARNING, 1)
         << "endpoint " << to_string(worker_.node().endpoints[endpoint_].listen)

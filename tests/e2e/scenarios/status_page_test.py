@@ -140,6 +140,17 @@ class StatusPage(Scenario):
             self.assertIn(nodes.endpoints["Probe"], [row["Address"] for row in self.browser.table("places")])
             self.assertEqual(self.browser.complaints(), [])
 
+    def test_shows_hints_that_the_calls_contradict(self):
+        with probe_nodes(http=True) as nodes, Client(nodes) as calls:
+            for _ in range(250):
+                self.assertEqual(len(calls.produce(10)), 10)
+            self.browser.open(nodes.a.http)
+            self.wait_until("the page proposes another hint", lambda: self.row("advice", Function="Probe.produce"))
+            advice = self.row("advice", Function="Probe.produce")
+            self.assertEqual(advice["Change"], "s_hint: payload_size 1MiB → 64B")
+            self.assertEqual(advice["Seen"], "99% of 250 replies have at most 64B")
+            self.assertEqual(self.browser.complaints(), [])
+
     @contextlib.contextmanager
     def nodes_with_tls(self):
         """Starts two nodes with TLS; yields the nodes and their certificates."""
@@ -212,13 +223,14 @@ class StatusPage(Scenario):
     def test_text_from_the_daemon_is_never_markup(self):
         with self.nodes_with_tls() as (nodes, certificates), Client(nodes) as calls:
             certificates.make("host-a", days=0)
-            for number in range(20):
+            for number in range(250):  # enough for a proposal of another payload_size
                 self.assertEqual(calls.add(number, 1), number + 1)
+                self.assertEqual(len(calls.produce(10)), 10)
             self.wait_until("host-a has an RDMA lane", lambda: nodes.a.get("/status")["links"][0]["lanes"])
             with EvilDaemon(nodes.a.http) as between:
                 self.browser.open(between.address)
                 self.wait_until("a notice is shown", lambda: "CN=host-a" in self.notices())
-                for section in ("rates", "links", "lanes", "misses", "plans", "places"):
+                for section in ("rates", "links", "lanes", "misses", "plans", "advice", "places"):
                     self.wait_until(f"{section} are shown", lambda: any(
                         EVIL in cell for row in self.browser.table(section) for cell in row.values()))
                 self.assertIn(EVIL, self.browser.js("document.getElementById('about').textContent"))
