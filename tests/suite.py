@@ -30,7 +30,7 @@ PRESETS = ("release", "debug", "asan", "tsan")
 # The programs that need RDMA devices. They run one after another in one lab (an emulated machine).
 LAB = [f"tests/lab/twice.sh {BIN}/{program}" for program in
        ("verbs_test", "verbs_protocols_test", "verbs_rdma_link_test", "verbs_dds_test")]
-LAB += [f"/usr/bin/python3 tests/lab/{test}.py {BIN} {PEERS}" for test in ("daemons_test", "numa_test")]
+LAB += [f"/usr/bin/python3 tests/lab/{test}.py {BIN} {PEERS}" for test in ("daemons_test", "numa_test", "nic_test")]
 
 # Options of ctest that leave out slow tests: label `e2e` has tests that start daemons, `slow` has other slow tests.
 QUICK = ["-LE", "e2e|slow"]

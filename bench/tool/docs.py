@@ -111,7 +111,7 @@ def write_plots(kept, folder, experiment_of):
     wanted = set()
     for one in kept:
         experiment = experiment_of(one.facts["experiment"])
-        charts = {f"{one.name}-plot-{slug(chart.title)}.svg": chart for chart in experiment.charts}
+        charts = {f"{one.name}-plot-{words.slug(chart.title)}.svg": chart for chart in experiment.charts}
         for file in shown_plots(one.name, folder):
             if file not in charts:
                 raise Failed(f"{folder / one.name}.md shows {file}; there are: {', '.join(charts)}")
@@ -155,10 +155,6 @@ def part(one, experiment, folder):
 def title(one, experiment):
     options = words.option_words(one.facts["options"])
     return experiment.title + (f" ({options})" if options else "")
-
-
-def slug(words_of):
-    return re.sub(r"[^a-z0-9]+", "-", words_of.lower()).strip("-")
 
 
 def anchor(words_of):

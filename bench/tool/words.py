@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """bench/tool/words.py: formats points, numbers and facts of a run as text for readers."""
 
+import re
+
 
 def size(count):
     for unit, bytes_of in (("MiB", 1 << 20), ("KiB", 1 << 10)):
@@ -80,6 +82,11 @@ def machine_words(machine):
 
 def commit_words(facts):
     return facts["commit"] + (" with changes that are in no commit" if facts["changed"] else "")
+
+
+def slug(text):
+    """Returns the text as a part of a file's name, of lower-case letters, digits and hyphens."""
+    return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")
 
 
 def how_words(facts):
