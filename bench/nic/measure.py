@@ -18,12 +18,13 @@ import urllib.request
 
 from nic import daemon, host, report, serve, services
 from nic.services import MEASURED, PLANNED
-from tool import chart, clock, experiment, quiet, results, runner, ways
+from tool import chart, clock, experiment, quiet, results, runner, ways, words
 from tool.experiment import Failed
 
 CONNECT_SECONDS = 5
 ASK_SECONDS = 180  # for an answer of the other host's desk, which can have to wait for hatctl doctor
 ENOUGH = 0.9  # the share of the calls of a measurement that must go in the wanted way
+NO_CALL = "no call ended"  # echo_client says so if the measurement was shorter than the opening of a lane
 SETTLE_SECONDS = 20  # for how long a measurement is repeated until enough calls go in the wanted way
 
 UNITS = {"p50_us": "µs", "p99_us": "µs", "calls_per_s": experiment.Unit("calls/s", "higher", "calls per second"),
@@ -80,7 +81,7 @@ class Ways:
         self.site, self.clients, self.no_profile = site, clients, no_profile
 
     def measure(self, peer, point, seconds):
-        """Measures until at least ENOUGH of the calls went in the wanted way: lanes open with the first call."""
+        """Measures until at least ENOUGH of the calls go in the wanted way: a lane opens with the first call."""
         client = self.clients.get(MEASURED if peer == MEASURED else PLANNED)
         if client is None:
             raise Failed(f"there is no profile: {self.no_profile}")
@@ -89,7 +90,12 @@ class Ways:
                    seconds]
         while True:
             cpu, before = client.cpu_seconds(), client.calls()
-            found = self.site.client(command, seconds)
+            try:
+                found = self.site.client(command, seconds)
+            except Failed as failure:
+                if NO_CALL in str(failure) and time.monotonic() < end:
+                    continue
+                raise
             cpu = client.cpu_seconds() - cpu
             made = {way: calls for way, calls in (client.calls() - before).items() if way[0] == service}
             share = sum(calls for (_, request, _), calls in made.items()
@@ -160,9 +166,9 @@ def check_reachable(address):
 
 def check_same(mine, theirs):
     """Raises Failed if the two hosts differ in a fact of serve.same(), by which their numbers would mean nothing."""
-    for words, value in mine.items():
-        if value != theirs.get(words):
-            raise Failed(f"the hosts differ in {words}: this host has {value}, the other host {theirs.get(words)}; use "
+    for fact, value in mine.items():
+        if value != theirs.get(fact):
+            raise Failed(f"the hosts differ in {fact}: this host has {value}, the other host {theirs.get(fact)}; use "
                          "the same on both")
 
 
@@ -178,7 +184,8 @@ def gather(clients, load, gathered):
                     if (one == MEASURED) == (peer == MEASURED):
                         service = services.name_of(one, point)
                         gathered.carried += [[one, point, request, reply, count]
-                                             for (name, request, reply), count in calls.items() if name == service]
+                                             for (name, request, reply), count in calls.items()
+                                             if name == service and count]
             for outcome, count in client.outcomes().items():
                 gathered.outcomes[outcome] = gathered.outcomes.get(outcome, 0) + count
     with contextlib.suppress(Failed):
@@ -192,7 +199,7 @@ def measure(options):
                      "writes the report without plots")
     check_reachable(options.address)
     load = services.Load(tuple(options.payloads), options.clients)
-    name = f"hatrpc-nic-{platform.node()}-{time.strftime('%Y%m%d-%H%M%S')}"
+    name = f"hatrpc-nic-{words.slug(platform.node())}-{time.strftime('%Y%m%d-%H%M%S')}"
     progress, gathered = runner.Progress(), Gathered()
     sample = quiet.sample()
     if sample.is_busy():

@@ -54,7 +54,7 @@ def text(found, experiment, gathered, plots):
              f"{words.how_words(found.facts)}.", ""]
     if is_emulated(hosts):
         lines += [EMULATED, ""]
-    lines += ["## The hosts", "", *hosts_table(hosts), "", *devices_tables(hosts), *doctor_lines(hosts),
+    lines += ["## The hosts", "", *hosts_table(hosts), "", *devices_tables(hosts),
               "## How far to trust the numbers", "", *trust(found, experiment, gathered), ""]
     for chart in experiment.charts:
         lines += [f"## {chart.title}", ""]
@@ -63,7 +63,7 @@ def text(found, experiment, gathered, plots):
         lines += map(tables.markdown, tables.of_chart(chart, found, experiment))
     lines += ["## All values", "", "Medians, and in brackets the lowest and the highest round.", "",
               tables.markdown(tables.of_all(found, experiment)), experiment.notes, "",
-              *plan_lines(gathered), *carried_lines(gathered), *profile_lines(gathered)]
+              *plan_lines(gathered), *carried_lines(gathered), *profile_lines(gathered), *doctor_lines(hosts)]
     return "\n".join(lines).rstrip() + "\n"
 
 
@@ -92,7 +92,7 @@ def devices_tables(hosts):
 
 
 def doctor_lines(hosts):
-    lines = ["`hatctl doctor` on both hosts:", ""]
+    lines = ["## hatctl doctor", "", "The findings of `hatctl doctor` on both hosts, before the measurement:", ""]
     for role, facts in hosts.items():
         lines += [f"* {role}'s host, {one['verdict']}: {one['check']} {one['subject']}: {one['text']}"
                   for one in facts["doctor"]]
@@ -139,4 +139,4 @@ def profile_lines(gathered):
     if not gathered.profile:
         return []
     return ["## The profile", "", "`profile.yaml`, which `hatctl calibrate` wrote:", "",
-            "```", gathered.profile.rstrip(), "```"]
+            "```", gathered.profile.rstrip(), "```", ""]

@@ -47,9 +47,8 @@ class Answer(http.server.BaseHTTPRequestHandler):
 
 
 def same(options):
-    """Returns the facts that must be equal on both hosts, by the words for them."""
-    commit, changed = machine.commit()
-    return {"code (commit)": commit + (", changed" if changed else ""), "--fabric": options.fabric,
+    """Returns the facts that must be equal on both hosts: the commit, and options."""
+    return {"commit": machine.head(), "--fabric": options.fabric,
             "--payloads": ",".join(map(str, options.payloads)), "--clients": str(options.clients)}
 
 
@@ -88,4 +87,4 @@ Ctrl-C ends this program and closes the port.""", flush=True)
 
 def common_words(options):
     """Returns the options that must be equal on both hosts."""
-    return " ".join(f"{words} {value}" for words, value in same(options).items() if words.startswith("--"))
+    return " ".join(f"{fact} {value}" for fact, value in same(options).items() if fact.startswith("--"))

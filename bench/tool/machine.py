@@ -40,13 +40,19 @@ def changes_since(commit, paths, root=ROOT):
     return len(days), days[0] if days else ""
 
 
+def git(*words):
+    return subprocess.run(["git", *words], cwd=ROOT, capture_output=True, text=True, check=True).stdout.strip()
+
+
+def head():
+    """Returns the commit, or "unknown"."""
+    try:
+        return git("rev-parse", "--short=10", "HEAD")
+    except (OSError, subprocess.CalledProcessError):
+        return "unknown"
+
+
 def commit():
     """Returns the commit, and whether the sources (all files except docs/) differ from the commit."""
-    def git(*words):
-        return subprocess.run(["git", *words], cwd=ROOT, capture_output=True, text=True,
-                              check=True).stdout.strip()
-    try:
-        return git("rev-parse", "--short=10", "HEAD"), bool(
-            git("status", "--porcelain", "--", ".", ":!docs"))
-    except (OSError, subprocess.CalledProcessError):
-        return "unknown", True
+    found = head()
+    return found, found == "unknown" or bool(git("status", "--porcelain", "--", ".", ":!docs"))
