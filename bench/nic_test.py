@@ -139,6 +139,15 @@ class Parts(unittest.TestCase):
         with self.assertRaisesRegex(Failed, "only 75% of the calls went in the wanted way; .* reason: lane_down 7"):
             self.measured("eager", "eager", "eager", "tcp")
 
+    def test_a_measurement_without_a_call_is_repeated_with_twice_the_time(self):
+        site, client = mock.Mock(programs=PROGRAMS), mock.Mock(endpoints={"eager_64": "shm:/echo"})
+        client.cpu_seconds.return_value = 1.0
+        client.calls.return_value = collections.Counter()
+        site.client.side_effect = [Failed(f"echo_client: {measure.NO_CALL}"), Failed("a reply differs")]
+        with self.assertRaisesRegex(Failed, "a reply differs"):
+            measure.Ways(site, {services.PLANNED: client}, "").measure("eager", {"bytes": 64, "clients": 1}, 0.5)
+        self.assertEqual([call.args[1] for call in site.client.call_args_list], [0.5, 1.0])
+
     def test_a_way_without_a_profile_fails_with_the_reason(self):
         with self.assertRaisesRegex(Failed, "there is no profile: no device"):
             measure.Ways(None, {}, "no device").measure(services.MEASURED, {"bytes": 64, "clients": 1}, 1)

@@ -24,7 +24,8 @@ from tool.experiment import Failed
 CONNECT_SECONDS = 5
 ASK_SECONDS = 180  # for an answer of the other host's desk, which can have to wait for hatctl doctor
 ENOUGH = 0.9  # the share of the calls of a measurement that must go in the wanted way
-NO_CALL = "no call ended"  # echo_client says so if the measurement was shorter than the opening of a lane
+CALIBRATE_ATTEMPTS = 5
+NO_CALL = "no call ended"  # echo_client prints this if the measurement was too short for a call
 SETTLE_SECONDS = 20  # for how long a measurement is repeated until enough calls go in the wanted way
 
 UNITS = {"p50_us": "µs", "p99_us": "µs", "calls_per_s": experiment.Unit("calls/s", "higher", "calls per second"),
@@ -44,7 +45,7 @@ class Gathered:
     profile: str = ""  # the text of the profile; "" if there is none
     no_profile: str = ""  # why there is no profile
     plans: dict = dataclasses.field(default_factory=dict)  # by set-up (PLANNED, MEASURED): Daemon.plans()
-    carried: list = dataclasses.field(default_factory=list)  # [set-up, bytes, request by, reply by, calls]
+    carried: list = dataclasses.field(default_factory=list)  # [set-up, service, request by, reply by, calls]
     outcomes: dict = dataclasses.field(default_factory=dict)  # calls by outcome
     logs: dict = dataclasses.field(default_factory=dict)  # by node: the text of its hatrpcd's log
 
@@ -81,21 +82,24 @@ class Ways:
         self.site, self.clients, self.no_profile = site, clients, no_profile
 
     def measure(self, peer, point, seconds):
-        """Measures until at least ENOUGH of the calls go in the wanted way: a lane opens with the first call."""
+        """Measures until at least ENOUGH of the calls go in the wanted way, because a lane opens with the first call.
+
+        A measurement that is too short for a call is repeated with twice the time.
+        """
         client = self.clients.get(MEASURED if peer == MEASURED else PLANNED)
         if client is None:
             raise Failed(f"there is no profile: {self.no_profile}")
         service, end = services.name_of(peer, point), time.monotonic() + SETTLE_SECONDS
-        command = [self.site.programs / "echo_client", client.endpoints[service], point["clients"], point["bytes"],
-                   seconds]
+        command = [self.site.programs / "echo_client", client.endpoints[service], point["clients"], point["bytes"]]
         while True:
             cpu, before = client.cpu_seconds(), client.calls()
             try:
-                found = self.site.client(command, seconds)
+                found = self.site.client([*command, seconds], seconds)
             except Failed as failure:
-                if NO_CALL in str(failure) and time.monotonic() < end:
-                    continue
-                raise
+                if NO_CALL not in str(failure) or time.monotonic() > end:
+                    raise
+                seconds *= 2
+                continue
             cpu = client.cpu_seconds() - cpu
             made = {way: calls for way, calls in (client.calls() - before).items() if way[0] == service}
             share = sum(calls for (_, request, _), calls in made.items()
@@ -142,16 +146,27 @@ def start(site, options, load, gathered, say):
     check_same(serve.same(options), json.loads(first.ask("/same")))
     say("collecting facts about both hosts")
     gathered.hosts = {"client": host.facts(site.programs, first), "server": json.loads(first.ask("/facts"))}
-    say("calibrating")
     profile = site.file("profile.yaml")
-    done = host.ended([site.programs / "hatctl", "--socket", first.socket, "calibrate", "server",
-                       "--write", profile])
-    if done.returncode != 0:
-        gathered.no_profile = done.stderr.strip()
-        say(f"hatctl calibrate failed: {gathered.no_profile}")
+    gathered.no_profile = calibrate(site, first, profile, say)
+    if gathered.no_profile:
         return {PLANNED: first}
     gathered.profile = profile.read_text(encoding="utf-8")
     return {PLANNED: first, MEASURED: Client(site, "client-measured", options, load, profile=str(profile))}
+
+
+def calibrate(site, client, profile, say):
+    """Writes the measured costs into the file `profile`; returns "", or why they cannot be measured.
+
+    On a busy host, a calibration can wait in vain for the other side. So it has several attempts.
+    """
+    for _ in range(CALIBRATE_ATTEMPTS):
+        say("calibrating")
+        done = host.ended([site.programs / "hatctl", "--socket", client.socket, "calibrate", "server",
+                           "--write", profile])
+        if done.returncode == 0:
+            return ""
+        say(done.stderr.strip())
+    return done.stderr.strip()
 
 
 def check_reachable(address):
@@ -178,14 +193,10 @@ def gather(clients, load, gathered):
         gathered.logs[client.node] = client.log()
         with contextlib.suppress(Failed, OSError):
             gathered.plans[peer] = client.plans()
-            calls = client.calls()
-            for point in load.points():
-                for one in services.PEERS:
-                    if (one == MEASURED) == (peer == MEASURED):
-                        service = services.name_of(one, point)
-                        gathered.carried += [[one, point, request, reply, count]
-                                             for (name, request, reply), count in calls.items()
-                                             if name == service and count]
+            used = {services.name_of(one, point): one for one in services.PEERS for point in load.points()
+                    if (one == MEASURED) == (peer == MEASURED)}
+            gathered.carried += [[used[service], service, request, reply, count]
+                                 for (service, request, reply), count in client.calls().items() if count]
             for outcome, count in client.outcomes().items():
                 gathered.outcomes[outcome] = gathered.outcomes.get(outcome, 0) + count
     with contextlib.suppress(Failed):

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """bench/nic/report.py: writes the report of a measurement on two hosts, and packs it with all values."""
 
-import collections
 import tarfile
 
 from nic.services import MEASURED, PEERS, PLANNED
@@ -103,6 +102,8 @@ def trust(found, experiment, gathered):
     failed = sum(calls for outcome, calls in gathered.outcomes.items() if outcome != "success")
     lines = [noise.summary(found, experiment), clock.summary(found, experiment),
              f"Of {sum(gathered.outcomes.values()):,} calls, {failed:,} failed."]
+    if len(found.rows) < found.expected():
+        lines.append(f"The run was interrupted after {len(found.rows)} of {found.expected()} measurements.")
     if found.facts["busy"]:
         lines.append(f"The client's host was busy: {found.facts['busy']}.")
     if gathered.no_profile:
@@ -123,15 +124,11 @@ def plan_lines(gathered):
 
 
 def carried_lines(gathered):
-    """Returns a table of the protocols that carried the calls of each set-up, of all its measurements."""
-    counts = collections.Counter()
-    for peer, point, request, reply, calls in gathered.carried:
-        counts[peer, point["bytes"], request, reply] += calls
-    lines = ["## The protocols that carried the calls", "", "| set-up | size | request | reply | calls |",
-             "|---|---:|---|---|---:|"]
-    lines += [f"| {peer} | {words.size(size)} | {request} | {reply} | {calls:,} |"
-              for (peer, size, request, reply), calls in sorted(counts.items(), key=lambda one: (
-                  PEERS.index(one[0][0]), one[0][1:]))]
+    """Returns a table of the protocols that carried the calls of each set-up and service in the whole run."""
+    lines = ["## The protocols that carried the calls", "", "| set-up | service | request | reply | calls |",
+             "|---|---|---|---|---:|"]
+    lines += [f"| {peer} | {service} | {request} | {reply} | {calls:,} |" for peer, service, request, reply, calls
+              in sorted(gathered.carried, key=lambda row: (PEERS.index(row[0]), row[1:]))]
     return [*lines, ""]
 
 

@@ -77,8 +77,8 @@ def serve(options):
 def say(options, running):
     print(f"""\
 listening on {options.address}, TCP, without TLS and without a password: use it in a trusted network only.
-  Everybody who reaches this port can make echo calls, and read the facts about this host's
-  processor, kernel and RDMA devices, and the log of this hatrpcd.
+  Everybody who reaches this port can make echo calls, use RDMA with this hatrpcd, and read facts
+  about this host: processor, kernel, RDMA devices, findings of hatctl doctor, the hatrpcd's log.
 RDMA: {running.get('/status')['fabric']}
 On the other host, in the same version of the code:
   ./dev nic measure {options.address} {common_words(options)}

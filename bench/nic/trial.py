@@ -68,7 +68,8 @@ class Archive:
         if len(found.rows) != found.expected():
             said.append(f"{len(found.rows)} of {found.expected()} measurements")
         for peer, point in ((peer, point) for peer in services.PEERS for point in found.points):
-            carriers = {request for one, at, request, _, _ in facts["carried"] if (one, at) == (peer, point)}
+            used = [peer, services.name_of(peer, point)]
+            carriers = {request for *way, request, _, _ in facts["carried"] if way == used}
             fits_slots = peer in PROTOCOLS and point["bytes"] <= SLOT_BYTES
             if not any(request == peer if fits_slots else services.is_as_wanted(peer, request) for request in carriers):
                 said.append(f"no call of {peer} at {point} went in the wanted way, but by {carriers}")
