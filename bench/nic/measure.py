@@ -206,8 +206,8 @@ def gather(clients, load, gathered):
 def measure(options):
     """Measures, and packs the archive; returns the exit status. Raises Failed if nothing can be measured."""
     if options.plots and importlib.util.find_spec("matplotlib") is None:
-        raise Failed("matplotlib, which draws the plots, is not installed: `./dev setup nic` installs it, and --no-plots "
-                     "writes the report without plots")
+        raise Failed("matplotlib, which draws the plots, is not installed: `./dev setup nic` installs it, and "
+                     "--no-plots writes the report without plots")
     check_reachable(options.address)
     load = services.Load(tuple(options.payloads), options.clients)
     name = f"hatrpc-nic-{words.slug(platform.node())}-{time.strftime('%Y%m%d-%H%M%S')}"

@@ -13,8 +13,8 @@ FACTS = {"host": "name", "processor": "processor", "cores": "cores that the prog
          "load_before": "load average before"}
 DEVICE_FACTS = {"type": "type", "firmware": "firmware", "board": "board", "driver": "driver", "pci_id": "PCI id",
                 "pci_link": "PCI link", "numa_node": "NUMA node"}
-EMULATED = ("**RDMA between these hosts is emulated, or is shared memory, and not a network card.** The numbers show that "
-            "everything works. They say nothing about the speed of RDMA.")
+EMULATED = ("**RDMA between these hosts is emulated, or is shared memory, and not a network card.** The numbers show "
+            "that everything works. They say nothing about the speed of RDMA.")
 
 
 def pack(folder, found, experiment, gathered, with_plots):
