@@ -102,11 +102,12 @@ class Ways:
                 continue
             cpu = client.cpu_seconds() - cpu
             made = {way: calls for way, calls in (client.calls() - before).items() if way[0] == service}
-            share = sum(calls for (_, request, _), calls in made.items()
-                        if services.is_as_wanted(peer, request)) / sum(made.values())
+            total = sum(made.values())  # 0 if hatrpcd has not counted the only call yet
+            wanted = sum(calls for (_, request, _), calls in made.items() if services.is_as_wanted(peer, request))
+            share = wanted / total if total else 0
             if share >= ENOUGH:
                 return {"p50_us": found["p50"], "p99_us": found["p99"], "calls_per_s": found["calls_per_s"],
-                        "client_sidecar_cpu_us": cpu * 1e6 / sum(made.values()), "as_wanted": share,
+                        "client_sidecar_cpu_us": cpu * 1e6 / total, "as_wanted": share,
                         **clock.values(found)}
             if time.monotonic() > end:
                 reasons = ", ".join(f"{reason} {calls:,}" for reason, calls in client.reasons_for_tcp(service).items())

@@ -2,10 +2,10 @@
 """tests/e2e/scenarios/advise_test.py: calls functions whose hints are wrong, and others whose hints are right.
 `hatctl advise` must find each wrong hint and no right one; once its changes are applied, it must find nothing."""
 
+import json
 import os
 import subprocess
 import threading
-import time
 import unittest
 
 import yaml
@@ -28,7 +28,7 @@ WRONG = {
     "echo": {"hint": {"perf_goal": "latency", "payload_size": "256KiB"}},
     "divide": {"hint": {"perf_goal": "latency", "protocol": "write_rndv"}},
     "echo_text": {"hint": {"perf_goal": "latency", "payload_size": "32KiB", "protocol": "eager"}},
-    "slow": {"hint": {"perf_goal": "latency", "concurrency": "over", "timeout_ms": 100}},
+    "slow": {"hint": {"perf_goal": "latency", "concurrency": "over", "timeout_ms": 500}},
     "count": {"hint": {"perf_goal": "throughput"}},
     "hurried": {"hint": {"perf_goal": "throughput", "concurrency": 1, "timeout_ms": 20_000}},
     "ping": {"hint": {"perf_goal": "latency", "polling": "busy"}},
@@ -124,7 +124,12 @@ class Advise(Scenario):
 
     def call_until(self, nodes, count, call, what, holds):
         with Callers(nodes, count, call) as callers:
-            wait_until(what, holds, WAIT)
+            try:
+                wait_until(what, holds, WAIT)
+            except AssertionError:
+                for node in (nodes.a, nodes.b):
+                    print(node.name, json.dumps(node.get("/advice")), json.dumps(node.get("/functions?called=1")))
+                raise
         self.assertEqual(callers.errors, [])
 
     def test_finds_wrong_hints_and_corrects_them(self):
@@ -134,7 +139,7 @@ class Advise(Scenario):
             self.call_until(nodes, 1, lambda calls, _: calls.count("nobody"), "count's goal is judged",
                             lambda: ("count", "perf_goal") in proposals(nodes.a))
             # One call of eight takes longer than timeout_ms permits.
-            self.call_until(nodes, 1, lambda calls, number: calls.slow(200 if number % 8 == 0 else 5),
+            self.call_until(nodes, 1, lambda calls, number: calls.slow(1000 if number % 8 == 0 else 5),
                             "slow's callers and time-out are judged",
                             lambda: all(("slow", "concurrency") in proposals(node) for node in both)
                             and ("slow", "timeout_ms") in proposals(nodes.a))
