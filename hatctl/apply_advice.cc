@@ -93,7 +93,7 @@ Result<std::vector<EditedFile>> edit_files(const std::vector<std::string>& paths
     HAT_TRY(WholeFile file, read_manifest_file(path));
     Diagnostics diagnostics;
     const Manifest manifest = read_manifest(file.text, path, diagnostics);
-    const auto others = std::ranges::partition(edits, [&](const HintEdit& edit) {
+    const auto others = std::ranges::stable_partition(edits, [&](const HintEdit& edit) {
       return std::ranges::find(manifest.services, edit.service, &ServiceSpec::name) !=
              manifest.services.end();
     });

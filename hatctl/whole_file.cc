@@ -72,6 +72,8 @@ Result<void> write_whole(const std::string& path, const std::string& text) {
   const fs::path target = fs::weakly_canonical(fs::absolute(path), error);
   if (error) return cannot_write(path, error.value());
   std::string fresh = target.parent_path() / ("." + target.filename().string() + ".XXXXXX");
+  const Descriptor folder(open(target.parent_path().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (folder.get() < 0) return cannot_write(target, errno);
   const Descriptor file(mkostemp(fresh.data(), O_CLOEXEC));
   if (file.get() < 0) return cannot_write(fresh, errno);
   const bool done = write_all(file.get(), text) && take_mode_and_owner(file.get(), target) &&
@@ -81,10 +83,9 @@ Result<void> write_whole(const std::string& path, const std::string& text) {
     unlink(fresh.c_str());
     return cannot_write(target, reason);
   }
-  // Without this, a crash of the host could bring the old file back.
-  const Descriptor folder(open(target.parent_path().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (folder.get() < 0 || fsync(folder.get()) != 0)
-    return cannot_write(target.parent_path(), errno);
+  // Without this, a crash of the host could bring the old file back. The file is replaced even if
+  // the file system cannot do this.
+  (void)fsync(folder.get());
   return {};
 }
 

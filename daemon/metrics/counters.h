@@ -52,7 +52,7 @@ class MessageSizes : public Histogram<Counter, kSizeBuckets, kSizeUnit> {
 struct FunctionCounters {
   std::array<Counter, kCallOutcomeNames.size()> requests;
   Counter started;    // calls begun; minus the sum of `requests`: calls in flight
-  Counter timed_out;  // on the client's side: calls that ended because their time was over
+  Counter timed_out;  // on the client's side: sent calls whose time was over before the reply
   MessageSizes request_sizes;
   MessageSizes reply_sizes;
   LatencyHistogram<Counter, kLatencyBuckets> latency;

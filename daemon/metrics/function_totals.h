@@ -46,10 +46,11 @@ inline uint64_t calls_in_flight(FunctionMetrics& function, Side side) {
   if (!was_called(function, side)) return 0;
   uint64_t started = 0;
   uint64_t ended = 0;
+  // Calls that begin and end while this function reads must not count, so it reads `started` first.
   for (size_t worker = 0; worker < function.workers(); ++worker) {
     const FunctionCounters& counters = function.at(side, worker);
-    for (const Counter& outcome : counters.requests) ended += outcome.value();
     started += counters.started.value();
+    for (const Counter& outcome : counters.requests) ended += outcome.value();
   }
   return started > ended ? started - ended : 0;
 }

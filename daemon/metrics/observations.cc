@@ -10,7 +10,7 @@
 namespace hat {
 namespace {
 
-constexpr uint64_t kExact = 16;  // numbers below have a bucket each
+constexpr uint64_t kExact = 256;  // numbers below have a bucket each
 constexpr int kExactWidth = static_cast<int>(std::bit_width(kExact));
 constexpr uint64_t kPerPower = 8;  // buckets of each power of two from kExact on
 constexpr int kShiftOfFirst = kExactWidth - static_cast<int>(std::bit_width(kPerPower));

@@ -5,7 +5,7 @@
 // The window of an observation is between kHalf and 2 · kHalf long once the daemon has run for
 // kHalf: a window consists of a complete half and the current one.
 //
-// Bounds   For each side of a function that was ever called, about 3 KiB.
+// Bounds   For each side of a function that was ever called, about 8 KiB.
 // Thread   Only the main thread uses this file. It reads the counters of the workers.
 #pragma once
 
@@ -21,7 +21,7 @@
 
 namespace hat {
 
-// Counts samples of a number of calls in flight. Numbers below 16 have a bucket each. Above, each
+// Counts samples of a number of calls in flight. Numbers below 256 have a bucket each. Above, each
 // power of two has 8 buckets, so at() returns at most an eighth too much.
 class FlightSamples {
  public:
@@ -36,7 +36,7 @@ class FlightSamples {
   uint64_t at(double share) const;
 
  private:
-  std::array<uint32_t, 112> buckets_{};
+  std::array<uint32_t, 320> buckets_{};
 };
 
 // The ended calls of one function on one side, as its counters count them.

@@ -38,14 +38,16 @@ uint64_t size_at(const Sizes& sizes, double share) {
   return bound_of(kSizeBuckets - 1);
 }
 
-// Returns the share of the messages that are certainly larger than `bytes`.
-double share_above(const Sizes& sizes, uint64_t bytes) {
+// Returns the share of `all` messages or calls of which a message is certainly larger than `bytes`.
+double share_above(const Sizes& sizes, uint64_t bytes, uint64_t all) {
   uint64_t above = 0;
   for (size_t i = 1; i < kSizeBuckets; ++i) {
     if (bound_of(i - 1) >= bytes) above += sizes.buckets[i];
   }
-  const uint64_t count = sizes.count();
-  return count == 0 ? 0 : static_cast<double>(above) / static_cast<double>(count);
+  return all == 0 ? 0 : static_cast<double>(above) / static_cast<double>(all);
+}
+double share_above(const Sizes& sizes, uint64_t bytes) {
+  return share_above(sizes, bytes, sizes.count());
 }
 
 std::string percent(double share) { return std::to_string(static_cast<int>(share * 100)) + "%"; }
@@ -54,7 +56,7 @@ std::string percent(double share) { return std::to_string(static_cast<int>(share
 struct Seen {
   Side side;
   Hints hints;              // the hints that hold for this side
-  const EndedCalls& ended;  // the calls on this side, or on the other one if only it was seen
+  const EndedCalls& ended;  // the calls on this side, or on the other one if it has more
   const Observation& own;   // this side on this node; without calls if this node is not this side
   const HostFacts& host;
 
@@ -90,7 +92,9 @@ Found judge_payload_size(const Seen& seen) {
   // contradicts the hint.
   const uint64_t countable = std::min(declared, bound_of(kSizeBuckets - 1));
   const double larger = share_above(seen.sizes(), 2 * countable);
-  if (larger > 0.1) {
+  // If small and large messages have lanes of their own, the hint moves all replies to one of them.
+  const double tolerated = make_plan(seen.hints, seen.host).has_one_lane() ? 0.1 : 0.5;
+  if (larger > tolerated) {
     return Finding{exact_size_text(most), percent(larger) + " of the " + seen.messages() +
                                               " are more than twice as large as " +
                                               exact_size_text(declared) + "; " +
@@ -107,7 +111,9 @@ Found judge_perf_goal(const Seen& seen) {
   const Sizes& replies = seen.ended.reply_sizes;
   if (seen.ended.calls < kAdviceCalls) return std::nullopt;
   if (seen.hints.perf_goal == PerfGoal::kLatency) {
-    const double bulk = std::max(share_above(requests, kBulk), share_above(replies, kBulk));
+    const uint64_t calls = seen.ended.calls;
+    const double bulk =
+        std::max(share_above(requests, kBulk, calls), share_above(replies, kBulk, calls));
     if (bulk <= 0.5) return std::nullopt;
     return Finding{"throughput", percent(bulk) + " of the calls move more than " +
                                      exact_size_text(kBulk) + " in one direction"};
@@ -141,6 +147,9 @@ Found judge_concurrency(const Seen& seen) {
                      " of all functions of this node"};
 }
 
+// The protocols that combine SENDs for small messages with a rendezvous for larger ones on purpose.
+constexpr std::array<std::string_view, 2> kForAllSizes = {"hybrid_eager_rndv", "ar_grpc"};
+
 Found judge_protocol(const Seen& seen) {
   if (!seen.hints.protocol || !seen.knows_sizes()) return std::nullopt;
   const engine::Protocol& forced = engine::protocol(*engine::find_protocol(*seen.hints.protocol));
@@ -151,8 +160,9 @@ Found judge_protocol(const Seen& seen) {
     return Finding{std::nullopt, seen.most_of_sizes() + ", and " + std::string(forced.name) +
                                      " needs three messages for each of them"};
   }
+  const bool has_rendezvous = std::ranges::find(kForAllSizes, forced.name) != kForAllSizes.end();
   const double larger = share_above(seen.sizes(), 2 * kSmall);
-  if (leg == engine::Leg::kSend && larger > 0.5) {
+  if (!has_rendezvous && leg == engine::Leg::kSend && larger > 0.5) {
     return Finding{std::nullopt, percent(larger) + " of the " + seen.messages() +
                                      " are too large for a SEND of at most " +
                                      exact_size_text(kSmall)};
@@ -322,7 +332,8 @@ class Adviser {
   Seen seen(Side side) const {
     const Observation& own = seen_[static_cast<size_t>(side)];
     const Observation& other = seen_[1 - static_cast<size_t>(side)];
-    return {side, hints(side), own.ended.calls != 0 ? own.ended : other.ended, own, host_};
+    return {side, hints(side), own.ended.calls >= other.ended.calls ? own.ended : other.ended, own,
+            host_};
   }
 
   // Returns true if a change for both sides belongs into the group for both sides, because no

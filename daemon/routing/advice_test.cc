@@ -139,6 +139,20 @@ const Advised kAdvised[] = {
      {},
      {.callers = 1, .on_node = 8},
      {}},
+    {"right: large messages by a protocol for all sizes",
+     {{"perf_goal", "throughput"}, {"protocol", "hybrid_eager_rndv"}, {"payload_size", "32KiB"}},
+     {},
+     {},
+     {},
+     {.request = 30'000, .reply = 30'000, .callers = 2},
+     {}},
+    {"right: exactly as many callers as cores",
+     {{"perf_goal", "latency"}, {"concurrency", "8"}, {"polling", "busy"}},
+     {},
+     {},
+     {},
+     {.callers = 8},
+     {}},
     {"right: a rendezvous saves memory",
      {{"perf_goal", "res_util"}, {"protocol", "write_rndv"}},
      {},
@@ -336,6 +350,25 @@ TEST(Advice, JudgesEachSideByItsOwnCallers) {
   const std::array seen = {observation({.callers = 3}), observation({.callers = 12})};
   EXPECT_EQ(edits(advise(route, seen, kEightCores)),
             std::vector<std::string>{"s_hint concurrency: none → 12"});
+}
+
+TEST(Advice, CountsCallersExactlyOnLargeHosts) {
+  for (const uint32_t cores : {16u, 32u, 128u}) {
+    const Route route = route_of(
+        {.both = {{"perf_goal", "latency"}, {"concurrency", "full"}, {"polling", "busy"}}});
+    const engine::HostFacts host{cores, cores, true, ""};
+    EXPECT_TRUE(advise_client(route, {.callers = cores}, host).empty()) << cores;
+    EXPECT_FALSE(advise_client(route, {.callers = cores + 1}, host).empty()) << cores;
+  }
+}
+
+TEST(Advice, TakesTheShareOfLargeMessagesOfAllCalls) {
+  const Route route = route_of({.both = {{"perf_goal", "latency"}, {"payload_size", "256KiB"}}});
+  const Load mostly_failed{.request = 200'000, .reply = 0, .timed_out = 999, .limit = 1ms};
+  Observation seen = observation(mostly_failed);
+  seen.ended.request_sizes = {};
+  seen.ended.request_sizes.buckets[12] = 1;  // one request of more than 128 KiB
+  EXPECT_TRUE(edits(advise(route, {seen, observation({.calls = 0})}, kEightCores)).empty());
 }
 
 TEST(Advice, JudgesTheSizesOfBothSidesFromEither) {

@@ -71,8 +71,8 @@ struct Plan {
   // all other lanes.
   bool latency = false;
   // The memory to reserve for each message in flight, from the hint `payload_size`. At most
-  // small_bytes_max if one lane carries messages by two protocols (has_one_lane()): so each large
-  // message exceeds a slot.
+  // small_bytes_max if one lane carries messages by two protocols (has_one_lane()): so a
+  // message that is larger by more than the head of a slot exceeds it.
   uint64_t slot_bytes = kSmallBytesMax;
   Numa numa = NumaWord::kAny;
   Priority priority = Priority::kNormal;

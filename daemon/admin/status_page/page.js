@@ -424,7 +424,10 @@ async function look() {
   now.rates = ratesBetween(before, now);
   last = now;
   show(before, now);
-  if (looks++ % ADVICE_EVERY === 0) showAdvice((await ask("advice")).proposals);
+  if (looks++ % ADVICE_EVERY !== 0) return;
+  // An older hatrpcd, to which an operator has returned, has no advice; the rest of the page still holds.
+  const {proposals} = await ask("advice").catch(() => ({proposals: []}));
+  showAdvice(proposals);
 }
 
 function show(before, now) {

@@ -371,7 +371,7 @@ void ClientConnection::on_no_link() {
 }
 
 void ClientConnection::on_call_deadline(Call& call) {
-  call.counters->timed_out.add();
+  if (call.sent) call.counters->timed_out.add();
   if (call.reply == Reply::kPossible) {
     LOG_EVERY_T(WARNING, 1)
         << "endpoint " << to_string(worker_.node().endpoints[endpoint_].listen)
