@@ -84,7 +84,7 @@ def parser_of():
     serving.set_defaults(run=serve.serve)
     measuring = commands.add_parser("measure", help="measure calls from this host to the server's host", description=(
         "Measures calls to the host on which `./dev nic serve ADDRESS` runs, and packs an archive with the\n"
-        "profile, all values and a report. By default this takes about six minutes."), **more)
+        "profile, all values and a report. By default this takes at least five minutes."), **more)
     add_common(measuring)
     measuring.add_argument("--seconds", type=number(float, 0.1, 3600), default=1.0, metavar="S",
                            help="length of one measurement (default: %(default)g)")

@@ -36,7 +36,7 @@ KERNEL_LINE = ("console=ttyS0 quiet panic=-1 mitigations=off nokaslr tsc=reliabl
 
 # A machine counts as hanging if it prints nothing for this time, in seconds. A single test waits for up to 120 s.
 SILENCE = 240
-# The time of all programs of `./dev test` together, in seconds: three times what they take on two idle cores.
+# The time of all programs of `./dev test` together, in seconds: three times what they took on two idle cores, or more.
 SECONDS = 2400
 
 
