@@ -12,6 +12,9 @@ HINTS = {"latency": {"perf_goal": "latency"}, "throughput": {"perf_goal": "throu
 START_SECONDS = 0.5  # after the clients have begun to connect
 DISTURBED_SECONDS = 1.0
 RECOVERY_SECONDS = 1.0  # after the end of the disturbance
+# How much longer the clients call than the measurement should take: a disturbance also delays this program. The
+# clients are killed after the measurement.
+SPARE_SECONDS = 10.0
 MORE_CLIENTS = 128
 
 
@@ -40,13 +43,15 @@ class Recovery:
         """Measures the rate, disturbs the host, waits RECOVERY_SECONDS, and measures the rate again."""
         way = self.peers[peer]
         whole = START_SECONDS + DISTURBED_SECONDS + RECOVERY_SECONDS + 2 * seconds
-        with self.client(way, point["clients"], whole + START_SECONDS):
+        with self.client(way, point["clients"], whole + SPARE_SECONDS) as clients:
             time.sleep(START_SECONDS)
             before = rate(way, seconds)
             with self.disturbance(point["disturbance"], way):
                 disturbed = rate(way, DISTURBED_SECONDS)
             time.sleep(RECOVERY_SECONDS)
             after = rate(way, seconds)
+            if clients.process.poll() is not None:
+                raise processes.Failed(f"the clients ended before the last measurement: {whole:g} s took longer")
         return {"recovered": after / before, "before_per_s": before, "disturbed_per_s": disturbed,
                 "after_per_s": after}
 
