@@ -9,7 +9,6 @@ usage: recovery_test.py PROGRAMS    the folder of hatrpcd, echo_client and echo_
 
 import os
 import pathlib
-import statistics
 import subprocess
 import sys
 import tempfile
@@ -22,8 +21,12 @@ from tool import results  # noqa: E402
 
 PROGRAMS = pathlib.Path(sys.argv[1]).resolve() if len(sys.argv) > 1 else None
 LIMIT_SECONDS = 280
-# The median of the measured ratios is about 1. A rate that stays down after a disturbance is below a third.
+# Without a disturbance, the rate of 64 clients varies by a factor of four within some seconds. So a ratio of two rates
+# says little: of 120 ratios of seconds, a fifth were below 0.5. After a disturbance that leaves the threads in a slow
+# state, nearly all ratios are below that: such a rate is a third of the usual one.
+SECONDS = 3  # to measure each rate; in longer times the rate varies less
 AT_LEAST = 0.5
+RATIOS_ABOVE = 2  # of six
 
 
 class Recovery(unittest.TestCase):
@@ -31,7 +34,7 @@ class Recovery(unittest.TestCase):
         with tempfile.TemporaryDirectory(prefix="hatrpc-recovery-") as folder:
             done = subprocess.run(
                 [sys.executable, "-m", "tool", "run", "recovery", "--busy-anyway", "--clients", "64", "--rounds", "3",
-                 "--peer", "latency", "--bin", PROGRAMS, "--out", folder],
+                 "--seconds", str(SECONDS), "--peer", "latency", "--bin", PROGRAMS, "--out", folder],
                 stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=LIMIT_SECONDS, check=False,
                 env={**os.environ, "PYTHONPATH": str(BENCH)})
             self.assertEqual(done.returncode, 0, done.stdout)
@@ -41,7 +44,7 @@ class Recovery(unittest.TestCase):
             ratios = [row["values"]["recovered"] for row in found.rows if row["point"] == point]
             with self.subTest(point):
                 self.assertEqual(len(ratios), 6, "three rounds of the set-up and of its control")
-                self.assertGreater(statistics.median(ratios), AT_LEAST, ratios)
+                self.assertGreater(sorted(ratios)[-RATIOS_ABOVE], AT_LEAST, ratios)
 
 
 if __name__ == "__main__":
