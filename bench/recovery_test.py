@@ -9,6 +9,7 @@ usage: recovery_test.py PROGRAMS    the folder of hatrpcd, echo_client and echo_
 
 import os
 import pathlib
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -21,12 +22,13 @@ from tool import results  # noqa: E402
 
 PROGRAMS = pathlib.Path(sys.argv[1]).resolve() if len(sys.argv) > 1 else None
 LIMIT_SECONDS = 280
-# Without a disturbance, the rate of 64 clients varies by a factor of four within some seconds. So a ratio of two rates
-# says little: of 120 ratios of seconds, a fifth were below 0.5. After a disturbance that leaves the threads in a slow
-# state, nearly all ratios are below that: such a rate is a third of the usual one.
+# A single ratio says little, because the rate of 64 clients varies: in docs/results/recovery.json, 9 of 60 ratios of
+# one-second rates are below 0.5. A disturbance that leaves the threads in a slow state makes nearly all ratios low.
 SECONDS = 3  # to measure each rate; in longer times the rate varies less
-AT_LEAST = 0.5
-RATIOS_ABOVE = 2  # of six
+RATIOS = 6  # three rounds of the set-up and of its control
+HIGH = 0.5
+HIGH_RATIOS = 2  # at least this number of ratios must be above HIGH
+MEDIAN_ABOVE = 1 / 3
 
 
 class Recovery(unittest.TestCase):
@@ -43,8 +45,9 @@ class Recovery(unittest.TestCase):
         for point in found.points:
             ratios = [row["values"]["recovered"] for row in found.rows if row["point"] == point]
             with self.subTest(point):
-                self.assertEqual(len(ratios), 6, "three rounds of the set-up and of its control")
-                self.assertGreater(sorted(ratios)[-RATIOS_ABOVE], AT_LEAST, ratios)
+                self.assertEqual(len(ratios), RATIOS)
+                self.assertGreaterEqual(sum(ratio > HIGH for ratio in ratios), HIGH_RATIOS, ratios)
+                self.assertGreater(statistics.median(ratios), MEDIAN_ABOVE, ratios)
 
 
 if __name__ == "__main__":
