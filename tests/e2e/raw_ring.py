@@ -61,6 +61,9 @@ class RawRing:
         self.ring_bytes = (size - CONTROL) // 2
         self.map = mmap.mmap(memory, size)
         os.close(memory)
+        # Each load and store of a field is one instruction. struct.pack_into() would write zeros before the value, and
+        # the daemon, which may look at any moment, would see a counter of 0 and close the connection.
+        self.fields = {4: memoryview(self.map).cast("I"), 8: memoryview(self.map).cast("Q")}
         self.version = version
         self.sent = self.taken = self.origin = 0
 
@@ -79,13 +82,17 @@ class RawRing:
 
     def __exit__(self, *_):
         self.sock.close()
+        for view in self.fields.values():
+            view.release()
         self.map.close()
 
     def get(self, side, what):
-        return struct.unpack_from("Q" if what in LONG else "I", self.map, side + what)[0]
+        size = 8 if what in LONG else 4
+        return self.fields[size][(side + what) // size]
 
     def put(self, what, value):
-        struct.pack_into("Q" if what in LONG else "I", self.map, self.mine + what, value)
+        size = 8 if what in LONG else 4
+        self.fields[size][(self.mine + what) // size] = value
 
     def bell(self):
         with contextlib.suppress(OSError):
