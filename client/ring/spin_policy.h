@@ -9,9 +9,10 @@
 //   shared   Other threads used the core for a short time. Then polling costs other threads two
 //            context switches. A number limits shared yields, and not a time: the more threads
 //            share the core, the longer a yield takes, although it costs no more.
-//   costly   A thread that computes used the core for its whole time slice (milliseconds). A thread
-//            that wakes from sleep gets the core sooner than a thread that yields. So after a
-//            costly yield the thread sleeps instead of polling for some time.
+//   lost     A thread that computes used the core for its whole time slice (milliseconds). A thread
+//            that wakes from sleep gets the core sooner than a thread that yields. So if most of
+//            the time of recent yields was lost, the thread sleeps for some time instead of
+//            polling.
 #pragma once
 
 #include <algorithm>
@@ -25,14 +26,18 @@ class SpinPolicy {
   using TimePoint = std::chrono::steady_clock::time_point;
   using Duration = std::chrono::nanoseconds;
 
-  // A yield that takes longer than this counts as shared, or as costly if judge() says so. A yield
-  // of an idle core takes less than 1 µs.
+  // A yield that takes longer than this counts as shared. A yield of an idle core takes less than
+  // 1 µs.
   static constexpr Duration kIdleYieldMax = std::chrono::microseconds(5);
   static constexpr uint32_t kSharedYieldsMax = 20;
-  // Only a yield that takes longer than this can be costly.
+  // Only a yield that takes longer than this can be lost.
   static constexpr Duration kYieldMax = std::chrono::milliseconds(1);
-  // After a costly yield, polling is not allowed for kSleepsMin. This time doubles, up to
-  // kSleepsMax, if the next costly yield comes within kGoodTime after polling is allowed again.
+  // When recent yields take longer than this together, each of them counts half. So their time is
+  // between half of this and this. Of at least half of this time, more than half must be lost
+  // before a thread sleeps: a process that computes for a few milliseconds changes nothing.
+  static constexpr Duration kRecent = std::chrono::milliseconds(20);
+  // After such a yield, polling is not allowed for kSleepsMin. This time doubles, up to kSleepsMax,
+  // if the next one comes within kGoodTime after polling is allowed again.
   static constexpr Duration kSleepsMin = std::chrono::milliseconds(4);
   static constexpr Duration kSleepsMax = std::chrono::milliseconds(250);
   static constexpr Duration kGoodTime = std::chrono::milliseconds(100);
@@ -59,10 +64,17 @@ class SpinPolicy {
       left_ -= polled;
     }
   }
-  // Records whether the yield that ended at about `now` was costly. The caller decides this,
-  // because it knows more about the yield than its time.
-  void judge(TimePoint now, bool was_costly) {
-    if (!was_costly) return;
+  // Records a yield that ended at about `now` and took `took`, and whether it was lost. The caller
+  // decides this, because it knows more about the yield than its time. A lost yield forbids polling
+  // for some time, if more than half of the time of recent yields was lost.
+  void judge(TimePoint now, Duration took, bool was_lost) {
+    recent_ += took;
+    if (was_lost) recent_lost_ += took;
+    while (recent_ > kRecent) {
+      recent_ /= 2;
+      recent_lost_ /= 2;
+    }
+    if (!was_lost || 2 * recent_lost_ <= std::max(recent_, kRecent / 2)) return;
     sleeps_for_ =
         now - sleeps_until_ < kGoodTime ? std::min(2 * sleeps_for_, kSleepsMax) : kSleepsMin;
     sleeps_until_ = now + sleeps_for_;
@@ -71,6 +83,8 @@ class SpinPolicy {
  private:
   Duration left_{};
   uint32_t shared_yields_ = 0;
+  Duration recent_{};       // how long recent yields took
+  Duration recent_lost_{};  // how long those of them took that were lost
   TimePoint sleeps_until_{};
   Duration sleeps_for_ = kSleepsMin;
 };

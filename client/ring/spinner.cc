@@ -45,7 +45,7 @@ bool Spinner::again() {
   policy.yielded(now_ - from, now_ - then);
   // If other threads of this process ran on the core in the meantime, the yield took long because
   // many threads take turns. Otherwise something else has kept the core.
-  policy.judge(now_, cores.record(from, now_, SpinPolicy::kYieldMax));
+  policy.judge(now_, now_ - from, cores.record(from, now_, SpinPolicy::kYieldMax));
   return true;
 }
 

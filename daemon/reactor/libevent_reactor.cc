@@ -31,7 +31,7 @@ Duration hot_time(size_t rings) {
   return std::max<Duration>(kHotTime * kHotRings / count, kHotTimeMin);
 }
 
-// A long yield is costly unless it brings an event for each such part of its time. Many clients
+// A long yield is lost unless it brings an event for each such part of its time. Many clients
 // that take turns on the core make a yield long, and make it bring many events.
 constexpr Duration kYieldPerEvent = std::chrono::microseconds(50);
 
@@ -167,7 +167,7 @@ void LibeventReactor::judge_yield() {
   const Duration yield = std::exchange(last_yield_, Duration::zero());
   if (yield == Duration::zero()) return;
   spin_policy_.judge(
-      now(), yield > hatrpc::ring::SpinPolicy::kYieldMax && yield > finds_ * kYieldPerEvent);
+      now(), yield, yield > hatrpc::ring::SpinPolicy::kYieldMax && yield > finds_ * kYieldPerEvent);
 }
 
 void LibeventReactor::wait(int flags) {
