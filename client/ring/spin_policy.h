@@ -32,12 +32,12 @@ class SpinPolicy {
   static constexpr uint32_t kSharedYieldsMax = 20;
   // Only a yield that takes longer than this can be lost.
   static constexpr Duration kYieldMax = std::chrono::milliseconds(1);
-  // When recent yields take longer than this together, each of them counts half. So their time is
-  // between half of this and this. Of at least half of this time, more than half must be lost
-  // before a thread sleeps: a process that computes for a few milliseconds changes nothing.
+  // When the time of recent yields exceeds this, it is halved, and so is the lost part of it. So
+  // old yields count ever less. A thread sleeps if more than half of this time was lost, and more
+  // than a quarter of kRecent: a process that computes for a few milliseconds changes nothing.
   static constexpr Duration kRecent = std::chrono::milliseconds(20);
-  // After such a yield, polling is not allowed for kSleepsMin. This time doubles, up to kSleepsMax,
-  // if the next one comes within kGoodTime after polling is allowed again.
+  // A lost yield then forbids polling for kSleepsMin. This time doubles, up to kSleepsMax, if the
+  // next one that does so comes within kGoodTime after polling is allowed again.
   static constexpr Duration kSleepsMin = std::chrono::milliseconds(4);
   static constexpr Duration kSleepsMax = std::chrono::milliseconds(250);
   static constexpr Duration kGoodTime = std::chrono::milliseconds(100);

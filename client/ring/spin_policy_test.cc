@@ -107,8 +107,8 @@ TEST(SpinPolicy, OnlyRecentYieldsCount) {
   EXPECT_TRUE(policy.polls_again(kStart + 1s)) << "after 21 ms of good yields";
 }
 
-// Records a lost yield that ends at `now`. Returns the time at which the
-// policy allows polling again.
+// Records a lost yield that ends at `now`. Returns the time at which the policy allows polling
+// again.
 SpinPolicy::TimePoint lost_yield(SpinPolicy& policy, SpinPolicy::TimePoint now) {
   policy.judge(now, 6ms, true);
   while (!policy.polls_again(now)) now += 1ms;
