@@ -66,6 +66,10 @@ std::string time_text(double microseconds) {
   return scaled(microseconds, 1000, std::array<std::string_view, 3>{" µs", " ms", " s"});
 }
 
+std::string nanoseconds_text(double ns) {
+  return ns < 1000 ? count_text(ns) + " ns" : time_text(ns / 1000);
+}
+
 std::string age_text(double seconds) {
   const auto whole = static_cast<uint64_t>(seconds < 0 ? 0 : seconds);
   if (whole < 60) return std::to_string(whole) + " s";

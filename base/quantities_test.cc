@@ -22,6 +22,8 @@ TEST(Quantities, HaveThreeDigitsAndAUnit) {
   EXPECT_EQ(time_text(999.8), "1 ms");
   EXPECT_EQ(time_text(8388608), "8.39 s");
   EXPECT_EQ(time_text(5e9), "5000 s");
+  EXPECT_EQ(nanoseconds_text(412), "412 ns");
+  EXPECT_EQ(nanoseconds_text(8600), "8.6 µs");
   EXPECT_EQ(age_text(59.9), "59 s");
   EXPECT_EQ(age_text(192), "3 min 12 s");
   EXPECT_EQ(age_text(3600), "1 h");

@@ -195,6 +195,9 @@ class Reactor {
   // Returns the clock value that the reactor read for the events that are being handled. Events
   // that were ready together get the same value.
   virtual TimePoint now() const = 0;
+  // Returns the processor time that this thread has used. Unlike now(), this may ask the kernel at
+  // each call.
+  virtual Duration cpu_time() const = 0;
   // Starts to connect to `to`, and returns the stream. If connecting fails, even immediately, the
   // first read() or write() returns the error.
   virtual std::unique_ptr<ByteStream> connect(const Address& to, StreamEvents& events) = 0;

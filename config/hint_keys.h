@@ -16,6 +16,7 @@ inline constexpr std::array<std::string_view, 3> kPerfGoalWords = {"latency", "t
                                                                    "res_util"};
 inline constexpr std::array<std::string_view, 3> kPollingWords = {"busy", "event", "adaptive"};
 inline constexpr std::array<std::string_view, 2> kTransportWords = {"rdma", "tcp"};
+inline constexpr std::array<std::string_view, 2> kPlanWords = {"hinted", "learned"};
 inline constexpr std::array<std::string_view, 3> kPriorityWords = {"low", "normal", "high"};
 inline constexpr std::array<std::string_view, 3> kSubscriptionWords = {"under", "full", "over"};
 inline constexpr std::array<std::string_view, 2> kNumaWords = {"nic", "any"};
@@ -58,6 +59,8 @@ inline constexpr std::array kHintKeys = {
     HintKey{"protocol", "proto", "a protocol's name",
             "the RDMA protocol, instead of the planner's"},
     HintKey{"transport", "", "rdma or tcp", "tcp: calls never use RDMA"},
+    HintKey{"plan", "", "hinted or learned",
+            "learned: the daemon measures other plans than the hints', and may use one of them"},
     HintKey{"numa", "", "a node's number, nic or any",
             "the NUMA node of the worker's memory and core"},
     HintKey{"priority", "", "low, normal or high", "which calls go first if calls compete"},

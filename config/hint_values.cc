@@ -172,6 +172,7 @@ Result<void> set(Hints& hints, const HintKey& key, std::string_view value) {
   if (key.name == "perf_goal") return set_word(hints.perf_goal, key, value, kPerfGoalWords);
   if (key.name == "polling") return set_word(hints.polling, key, value, kPollingWords);
   if (key.name == "transport") return set_word(hints.transport, key, value, kTransportWords);
+  if (key.name == "plan") return set_word(hints.plan, key, value, kPlanWords);
   if (key.name == "priority") return set_word(hints.priority, key, value, kPriorityWords);
   if (key.name == "idempotent") return set_word(hints.idempotent, key, value, kBoolWords);
   if (key.name == "concurrency") {
@@ -262,6 +263,7 @@ std::vector<std::pair<std::string, std::string>> hint_words(const Hints& hints) 
   if (hints.polling) say("polling", at(kPollingWords, *hints.polling));
   if (hints.protocol) say("protocol", *hints.protocol);
   if (hints.transport) say("transport", at(kTransportWords, *hints.transport));
+  if (hints.plan) say("plan", at(kPlanWords, *hints.plan));
   if (hints.numa) say("numa", number_or_word(*hints.numa, kNumaWords));
   if (hints.priority) say("priority", at(kPriorityWords, *hints.priority));
   if (hints.timeout) say("timeout_ms", std::to_string(hints.timeout->count()));

@@ -19,7 +19,7 @@ const std::map<std::string_view, std::string> kValues = {
     {"perf_goal", "res_util"}, {"concurrency", "64"}, {"payload_size", "4KiB"},
     {"polling", "event"},      {"protocol", "rfp"},   {"transport", "tcp"},
     {"numa", "nic"},           {"priority", "high"},  {"timeout_ms", "250"},
-    {"idempotent", "true"},
+    {"idempotent", "true"},    {"plan", "learned"},
 };
 
 std::string schema_of_manifests() {

@@ -19,6 +19,7 @@ Hints overlay(const Hints& stronger, const Hints& weaker) {
   lay(hints.polling, weaker.polling);
   lay(hints.protocol, weaker.protocol);
   lay(hints.transport, weaker.transport);
+  lay(hints.plan, weaker.plan);
   lay(hints.numa, weaker.numa);
   lay(hints.priority, weaker.priority);
   lay(hints.timeout, weaker.timeout);

@@ -21,6 +21,9 @@ enum class PerfGoal : uint8_t { kLatency, kThroughput, kResUtil };
 enum class Polling : uint8_t { kBusy, kEvent, kAdaptive };
 enum class Path : uint8_t { kRdma, kTcp };  // the hint `transport`
 enum class Priority : uint8_t { kLow, kNormal, kHigh };
+// The source of a function's plan (the hint `plan`): the hints, or measurements that begin with
+// the plan of the hints.
+enum class PlanSource : uint8_t { kHinted, kLearned };
 // Whether a host has fewer callers than cores, as many as cores, or more (HatRPC, section 3.3).
 enum class Subscription : uint8_t { kUnder, kFull, kOver };
 
@@ -41,6 +44,7 @@ struct Hints {
   std::optional<Polling> polling;
   std::optional<std::string> protocol;  // a name in kProtocolWords of config/hint_keys.h
   std::optional<Path> transport;
+  std::optional<PlanSource> plan;
   std::optional<Numa> numa;
   std::optional<Priority> priority;
   std::optional<std::chrono::milliseconds> timeout;  // `timeout_ms`, at least 1

@@ -33,7 +33,8 @@ INSTANTIATE_TEST_SUITE_P(
         ManifestRow{
             "unknown_hint", "hatrpc_manifest: 1\nservices: {A: {hint: {perf_gaol: latency}}}\n",
             "m.yaml:2:23: error: unknown hint 'perf_gaol' (did you mean 'perf_goal'?); expected "
-            "one of perf_goal, concurrency, payload_size, polling, protocol, transport, numa, "
+            "one of perf_goal, concurrency, payload_size, polling, protocol, transport, plan, "
+            "numa, "
             "priority, timeout_ms, idempotent\n"},
         ManifestRow{
             "wrong_word", "hatrpc_manifest: 1\nservices: {A: {s_hint: {polling: bussy}}}\n",
@@ -145,7 +146,7 @@ services:
         s_hint: {payload_size: 64KiB, numa: nic}
       log:
         oneway: true
-        hint: {transport: tcp, priority: low, timeout_ms: 250, idempotent: true}
+        hint: {transport: tcp, plan: learned, priority: low, timeout_ms: 250, idempotent: true}
         allow: ["spiffe://p/hosts/*", "*.example"]
         allow_mode: dry_run
     allow: [host-a]
@@ -171,6 +172,7 @@ TEST(Manifest, ReadsEveryKindOfHint) {
   EXPECT_EQ(service.functions[1].hints.server.numa, Numa(NumaWord::kNic));
   EXPECT_TRUE(service.functions[2].oneway);
   EXPECT_EQ(service.functions[2].hints.both.transport, Path::kTcp);
+  EXPECT_EQ(service.functions[2].hints.both.plan, PlanSource::kLearned);
   EXPECT_EQ(service.functions[2].hints.both.timeout, std::chrono::milliseconds(250));
   EXPECT_EQ(service.functions[2].hints.both.idempotent, true);
 }

@@ -89,7 +89,7 @@ GOOD_MANIFESTS = [
     "concurrency: 8}, functions: {f: {oneway: true, c_hint: {payload_size: 4KiB}, s_hint: "
     "{numa: nic}}}}}",
     "hatrpc_manifest: 1\nservices: {S: {hint: {concurrency: over, payload_size: 512, polling: busy, "
-    "protocol: rfp, transport: tcp, numa: 1, priority: low, timeout_ms: 9, idempotent: true}}}",
+    "protocol: rfp, transport: tcp, plan: learned, numa: 1, priority: low, timeout_ms: 9, idempotent: true}}}",
     "hatrpc_manifest: 1\nservices: {S: {hint: {perf_pref: event, proto: herd}}}",
     "hatrpc_manifest: 1\nservices: {S: {allow: [host-a, 'spiffe://p/*'], allow_mode: enforce, functions: "
     "{f: {allow: ['*.example'], allow_mode: dry_run}}}}",

@@ -33,10 +33,6 @@ constexpr std::array kSingle = {
     SingleComponent{"wake_up_ns", "wake-up"},
 };
 
-std::string cost_text(double ns) {
-  return ns < 1000 ? count_text(ns) + " ns" : time_text(ns / 1000);
-}
-
 }  // namespace
 
 std::string calibration_text(const json& calibration, const Terminal& terminal) {
@@ -49,7 +45,7 @@ std::string calibration_text(const json& calibration, const Terminal& terminal) 
   for (size_t i = 0; i < kSized.size(); ++i) {
     columns.push_back({kSized[i].heading, true});
     for (const json& cost : costs.at(kSized[i].key)) {
-      rows[cost.at("bytes")][i] = cost_text(cost.at("ns"));
+      rows[cost.at("bytes")][i] = nanoseconds_text(cost.at("ns"));
     }
   }
   Table table(columns);
@@ -60,7 +56,7 @@ std::string calibration_text(const json& calibration, const Terminal& terminal) 
   }
   text += table.text(terminal) + "\n";
   for (const SingleComponent& one : kSingle) {
-    text += std::string(one.words) + " " + cost_text(costs.at(one.key)) + "\n";
+    text += std::string(one.words) + " " + nanoseconds_text(costs.at(one.key)) + "\n";
   }
   return text;
 }

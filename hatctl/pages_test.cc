@@ -117,6 +117,36 @@ TEST(Routes, SayWhyCallsUsedTcpAlsoForAnOlderDaemon) {
   EXPECT_THAT(text, HasSubstr("Kv.log  oneway\n  both     tcp\n           that\n"));
 }
 
+TEST(Routes, ShowWhatWasLearned) {
+  json routes = some_routes();
+  json& function = routes["services"][0]["functions"][0];
+  const auto cost = [](const char* choice, double ns) {
+    return json{{"choice", choice}, {"ns", ns}};
+  };
+  json learned = {{"worker", 1},
+                  {"peer", "host-b"},
+                  {"choice", "rfp, busy"},
+                  {"searching", true},
+                  {"trials", 31},
+                  {"changes", 1},
+                  {"noise", 0.037},
+                  {"measures", "mean time of a call"},
+                  {"costs",
+                   {cost("rfp, busy", 41'000), cost("eager, busy", 55'000), cost("tcp, busy", 6e6),
+                    cost("pilaf, busy", 7e6), cost("farm, busy", 8e6)}}};
+  function["learned"] = {learned};
+  EXPECT_THAT(routes_text(routes, kPipe),
+              HasSubstr("\n  learned  rfp, busy, to host-b (worker 1): searching, 31 trials, 1 "
+                        "change\n"
+                        "           measured (mean time of a call, ± 4 %): rfp, busy 41 µs; eager, "
+                        "busy 55 µs; tcp, busy 6 ms; pilaf, busy 7 ms\n"));
+  learned["searching"] = false;
+  learned["costs"] = json::array();
+  learned["changes"] = 2;
+  function["learned"] = {learned};
+  EXPECT_THAT(routes_text(routes, kPipe), HasSubstr("(worker 1): 31 trials, 2 changes\n  carried"));
+}
+
 TEST(Routes, SayWhetherTheHintNumaIsHonoured) {
   json routes = some_routes();
   json& function = routes["services"][0]["functions"][0];

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // hatctl/routes.cc: formats the answer of /routes (the plan of each function) as text, and selects
 // the functions that the user wants to see.
+#include <algorithm>
+#include <ranges>
+
+#include "base/quantities.h"
 #include "hatctl/pages.h"
 
 namespace hat::hatctl {
@@ -63,6 +67,31 @@ std::string replies_text(const json& function) {
   return text;
 }
 
+// Returns what each worker has learned about the calls to each peer: the current choice, and its
+// cost beside that of the cheapest others.
+std::string learned_text(const json& function, const Terminal& terminal) {
+  constexpr size_t kCostsShown = 4;
+  std::string text;
+  for (const json& learned : function.value("learned", json::array())) {
+    text += label_text("learned") + learned.at("choice").get<std::string>() + ", to " +
+            learned.at("peer").get<std::string>() + " (worker " + learned.at("worker").dump() +
+            "): " + (learned.at("searching") ? "searching, " : "") +
+            plural(learned.at("trials"), "trial") + ", " + plural(learned.at("changes"), "change") +
+            "\n";
+    std::string costs;
+    for (const json& cost : learned.at("costs") | std::views::take(kCostsShown)) {
+      costs += (costs.empty() ? "" : "; ") + cost.at("choice").get<std::string>() + " " +
+               nanoseconds_text(cost.at("ns"));
+    }
+    if (costs.empty()) continue;
+    const auto noise = static_cast<int>(learned.at("noise").get<double>() * 100 + 0.5);
+    text += indented("measured (" + learned.at("measures").get<std::string>() + ", ± " +
+                         std::to_string(noise) + " %): " + costs,
+                     terminal);
+  }
+  return text;
+}
+
 // Returns as text what has carried a part of the function's calls: one protocol, or the protocols
 // of requests and of replies if they differ.
 std::string way_text(const json& carried) {
@@ -102,7 +131,7 @@ std::string route_text(const std::string& service, const json& function, const T
   } else {
     text += plan_text("client", client, terminal) + plan_text("server", server, terminal);
   }
-  text += replies_text(function);
+  text += replies_text(function) + learned_text(function, terminal);
   if (const std::string carried = carried_text(function); !carried.empty()) {
     text += "  carried  " + carried + "\n";
   }

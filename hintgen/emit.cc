@@ -157,8 +157,9 @@ std::string explain(const Manifest& manifest, const engine::HostFacts& host,
   for (const ServiceSpec& service : manifest.services) {
     for (const FunctionSpec& function : service.functions) {
       for (const Side one : sides_of(side)) {
-        const engine::Plan plan =
-            engine::make_plan(effective(function.hints, service.hints, one), host);
+        Hints hints = effective(function.hints, service.hints, one);
+        if (function.oneway || one == Side::kServer) hints.plan.reset();  // nothing is learned
+        const engine::Plan plan = engine::make_plan(hints, host);
         rows.push_back({service.name, function.name, one == Side::kClient ? "client" : "server",
                         engine::describe(plan), plan.reason});
       }

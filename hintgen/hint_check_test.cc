@@ -54,6 +54,7 @@ INSTANTIATE_TEST_SUITE_P(
             "17: polling: 'bussy' (did you mean 'busy'?)\n"},
         Row{"protocol", "hint: protocol=eagr;", "16: protocol: 'eagr' (did you mean 'eager'?)\n"},
         Row{"transport", "hint: transport=rmda;", "17: transport: 'rmda' (did you mean 'rdma'?)\n"},
+        Row{"plan", "hint: plan=lerned;", "12: plan: 'lerned' (did you mean 'learned'?)\n"},
         Row{"numa", "hint: numa=nik;", "12: numa: 'nik' (did you mean 'nic'?)\n"},
         Row{"priority", "hint: priority=hihg;", "16: priority: 'hihg' (did you mean 'high'?)\n"},
         Row{"timeout", "hint: timeout_ms=soon;", "18: timeout_ms: 'soon'\n"},

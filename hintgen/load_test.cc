@@ -27,7 +27,8 @@ INSTANTIATE_TEST_SUITE_P(
         LoadRow{
             "unknown_hint", "service S {\n  hint: perf_gaol=latency;\n}\n",
             "t.thrift:2:9: error: unknown hint 'perf_gaol' (did you mean 'perf_goal'?); expected "
-            "one of perf_goal, concurrency, payload_size, polling, protocol, transport, numa, "
+            "one of perf_goal, concurrency, payload_size, polling, protocol, transport, plan, "
+            "numa, "
             "priority, timeout_ms, idempotent\n"
             "  hint: perf_gaol=latency;\n"
             "        ^\n"},

@@ -173,14 +173,16 @@ INSTANTIATE_TEST_SUITE_P(
                    "adaptive\n"},
         MessageRow{"capital_value_with_a_slip", "service S {\n  hint: transport=RMDA;\n}\n",
                    "2:19: error: transport: 'RMDA' (did you mean 'rdma'?); expected rdma or tcp\n"},
-        MessageRow{"capital_key", "service S {\n  hint: PERF_GOAL=latency;\n}\n",
-                   "2:9: error: unknown hint 'PERF_GOAL' (did you mean 'perf_goal'?); expected one "
-                   "of perf_goal, concurrency, payload_size, polling, protocol, transport, numa, "
-                   "priority, timeout_ms, idempotent\n"},
-        MessageRow{"camel_case_key", "service S {\n  hint: perfGoal=latency;\n}\n",
-                   "2:9: error: unknown hint 'perfGoal' (did you mean 'perf_goal'?); expected one "
-                   "of perf_goal, concurrency, payload_size, polling, protocol, transport, numa, "
-                   "priority, timeout_ms, idempotent\n"},
+        MessageRow{
+            "capital_key", "service S {\n  hint: PERF_GOAL=latency;\n}\n",
+            "2:9: error: unknown hint 'PERF_GOAL' (did you mean 'perf_goal'?); expected one "
+            "of perf_goal, concurrency, payload_size, polling, protocol, transport, plan, numa, "
+            "priority, timeout_ms, idempotent\n"},
+        MessageRow{
+            "camel_case_key", "service S {\n  hint: perfGoal=latency;\n}\n",
+            "2:9: error: unknown hint 'perfGoal' (did you mean 'perf_goal'?); expected one "
+            "of perf_goal, concurrency, payload_size, polling, protocol, transport, plan, numa, "
+            "priority, timeout_ms, idempotent\n"},
         MessageRow{"capital_group", "service S {\n  Hint: perf_goal=latency;\n}\n",
                    "2:3: error: unknown hint group 'Hint' (did you mean 'hint'?); expected "
                    "hint, c_hint or s_hint\n"},

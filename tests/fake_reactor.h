@@ -95,6 +95,9 @@ class FakeStream final : public ByteStream {
 class FakeReactor final : public Reactor {
  public:
   TimePoint now() const override { return now_; }
+  Duration cpu_time() const override { return cpu_time_; }
+  // Lets the thread use processor time, while the clock stands still.
+  void use_cpu(Duration time) { cpu_time_ += time; }
   std::unique_ptr<ByteStream> connect(const Address& to, StreamEvents& events) override {
     connected_to.push_back(to);
     wires.push_back(std::make_shared<FakeStream::Wire>());
@@ -116,7 +119,7 @@ class FakeReactor final : public Reactor {
     return std::make_unique<FakeTimer>(*this, std::move(on_time));
   }
   std::unique_ptr<Watch> watch(int, std::function<void()>) override { return nullptr; }
-  void poll_for(Duration) override {}
+  void poll_for(Duration time) override { polled_for.insert(time); }
   void add_iteration_events(IterationEvents& events) override {
     iteration_events_.push_back(&events);
   }
@@ -149,6 +152,7 @@ class FakeReactor final : public Reactor {
   // record is empty, and any thread may use the reactor.
   LoopThread& loop_thread() { return loop_thread_; }
 
+  std::set<Duration> polled_for;  // the arguments of poll_for()
   std::vector<Address> connected_to;
   std::set<std::string> refusals;  // addresses at which nobody listens: try_connect() fails
   std::vector<std::vector<Descriptor>> resumed;  // the descriptors of each call of resume()
@@ -170,6 +174,7 @@ class FakeReactor final : public Reactor {
   };
 
   TimePoint now_ = TimePoint(std::chrono::hours(1));
+  Duration cpu_time_{};
   std::vector<FakeTimer*> timers_;
   std::vector<IterationEvents*> iteration_events_;
 };

@@ -51,7 +51,7 @@ MAY_INCLUDE = {
     "kv/server": ["kv/server/", "kv/store/", "kv/limits.h", "client/thrift/", "client/ring/path_claim.h",
                   "config/hint*.h", "config/manifest.h", "config/diagnostics.h", "base/"],
     "kv/cli": ["kv/cli/", "kv/server/", "kv/limits.h", "kv/server_address.h", "client/thrift/", "base/"],
-    "kv/ycsb": ["kv/ycsb/", "kv/server_address.h", "bench/account*.h", "bench/time_histogram.h", "client/thrift/",
+    "kv/ycsb": ["kv/ycsb/", "kv/server_address.h", "bench/account*.h", "client/thrift/",
                 "base/"],
     "bench": ["bench/", "client/thrift/", "base/", "config/"],
     "bench/engine": ["bench/engine/", "bench/account*.h", "engine/", "config/hint*.h", "base/"],

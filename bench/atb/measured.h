@@ -6,9 +6,9 @@
 #include <array>
 #include <cstdint>
 
+#include "base/time_histogram.h"
 #include "bench/account.h"
 #include "bench/atb/caller.h"
-#include "bench/time_histogram.h"
 
 namespace hat::atb {
 

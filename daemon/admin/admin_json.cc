@@ -9,6 +9,7 @@
 #include <map>
 
 #include "base/rounded.h"
+#include "daemon/admin/learned_json.h"
 #include "daemon/metrics/function_totals.h"
 
 namespace hat {
@@ -93,15 +94,18 @@ struct RouteContext {
   std::string fabric;  // Control::fabric_label()
   Servers servers;
   std::vector<engine::CoreCounts> server_cores;  // of `servers`, each once
+  const std::vector<LearnedReport>& learned;
 };
 
 RouteContext context_of(const std::string& service, const RoutingTable& table,
-                        const Control& control, const Servers& peers) {
+                        const Control& control, const Servers& peers,
+                        const std::vector<LearnedReport>& learned) {
   RouteContext context{table,
                        control.numa_hints(),
                        control.fabric_label(),
                        servers_of(service, control.node(), peers),
-                       {}};
+                       {},
+                       learned};
   for (const auto& [name, server] : context.servers) {
     if (std::ranges::find(context.server_cores, server.cores) == context.server_cores.end()) {
       context.server_cores.push_back(server.cores);
@@ -162,7 +166,8 @@ json route_json(const Route& route, const RouteContext& context) {
                    {"reply_protocol", response_name(route.lanes.small.at(context.table.cores()))},
                    {"replies", replies_json(route, context.servers)},
                    {"allow", route.access ? json(route.access->allow) : json(nullptr)},
-                   {"allow_mode", route.access && route.access->dry_run ? "dry_run" : "enforce"}};
+                   {"allow_mode", route.access && route.access->dry_run ? "dry_run" : "enforce"},
+                   {"learned", learned_json(route, context.learned)}};
   function.update(carried_json(total(*route.metrics, Side::kClient), context.fabric));
   return function;
 }
@@ -279,9 +284,10 @@ json status_json(Control& control) {
 json routes_json(Control& control) {
   const auto routes = control.routes();
   const Servers peers = known_peers(control);
+  const std::vector<LearnedReport> learned = control.learned();
   json services = json::array();
   for (const auto& service : routes->services()) {
-    const RouteContext context = context_of(service->name(), *routes, control, peers);
+    const RouteContext context = context_of(service->name(), *routes, control, peers, learned);
     json functions = json::array();
     for (const Route& route : service->functions()) {
       functions.push_back(route_json(route, context));

@@ -15,8 +15,8 @@
 //   /routes     {generation, fabric, host: CORES, services: [{service, functions: [{method, oneway,
 //                origin, client: PLAN, server: PLAN, reply_protocol, replies: [{peer, cores,
 //                nic_cores, protocol}], allow: [text] or null (all peers), allow_mode:
-//                "enforce"|"dry_run", carried, fallbacks: as in /functions}]}]}; the last function
-//                is "_other".
+//                "enforce"|"dry_run", learned: as in learned_json.h, carried, fallbacks: as in
+//                /functions}]}]}; the last function is "_other".
 //                PLAN, the plan of this host: {plan, reason, slot_bytes, small_bytes_max,
 //                timeout_ms or null, idempotent, change_nothing: [{hint, why}]}.
 //                `replies` has the protocol that this node requests for the replies of each peer

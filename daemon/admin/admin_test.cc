@@ -528,6 +528,34 @@ TEST_F(Admin, RoutesGiveTheProtocolOfRepliesFromEachHost) {
       << "host-b cannot serve fetches, and host-c has no lanes";
 }
 
+TEST_F(Admin, RoutesShowWhatWasLearned) {
+  control_.learned_reports = {{1,
+                               {.peer = "host-b",
+                                .service = "Kv",
+                                .method = "get",
+                                .choice = "rfp, event",
+                                .searching = true,
+                                .trials = 5,
+                                .changes = 1,
+                                .noise = 0.25,
+                                .measures = "mean time of a call",
+                                .costs = {{"rfp, event", 41'000}}}}};
+  const json routes = json::parse(over_unix("GET", "/routes").body);
+  const json& functions = routes.at("services").at(0).at("functions");
+  EXPECT_EQ(
+      functions.at(0).at("learned"),
+      json::array({{{"worker", 1},
+                    {"peer", "host-b"},
+                    {"choice", "rfp, event"},
+                    {"searching", true},
+                    {"trials", 5},
+                    {"changes", 1},
+                    {"noise", 0.25},
+                    {"measures", "mean time of a call"},
+                    {"costs", json::array({{{"choice", "rfp, event"}, {"ns", 41'000.0}}})}}}));
+  EXPECT_EQ(functions.at(1).at("learned"), json::array()) << "another function";
+}
+
 TEST_F(Admin, RoutesNameTheHintsThatChangeNothing) {
   FunctionSpec get{.name = "get"};
   get.hints.server.perf_goal = PerfGoal::kLatency;

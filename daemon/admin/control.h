@@ -20,6 +20,7 @@
 #include "daemon/metrics/function_metrics.h"
 #include "daemon/metrics/observations.h"
 #include "daemon/proxy/outbound/peer_lanes.h"
+#include "daemon/routing/learned_status.h"
 #include "daemon/routing/routing_table.h"
 
 namespace hat {
@@ -39,6 +40,12 @@ struct LinkReport {
   // them.
   std::optional<engine::CoreCounts> cores;
   uint32_t legs = 0;  // the legs that both daemons can perform; 0 if there can be no RDMA lanes
+};
+
+// The choice that one worker has learned for the calls of one function to one peer.
+struct LearnedReport {
+  size_t worker = 0;
+  LearnedStatus status;
 };
 
 struct ReloadReport {
@@ -95,6 +102,7 @@ class Control {
   virtual const Observations& observations() const = 0;
   virtual const std::vector<const WorkerCounters*>& workers() const = 0;
   virtual std::vector<LinkReport> links() const = 0;
+  virtual std::vector<LearnedReport> learned() const = 0;
   virtual std::string fabric() const = 0;  // describes the RDMA fabric, or says why there is none
   virtual std::string fabric_kind() const = 0;  // "verbs", "loop" or "none"
   // Returns the fabric of the first worker as reports of calls name it: "verbs:DEVICE", "loop" or

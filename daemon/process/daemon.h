@@ -63,6 +63,7 @@ class Daemon final : public Control, private TakeoverEvents, private TakeoverOff
     return metrics_.worker_views;
   }
   std::vector<LinkReport> links() const override;
+  std::vector<LearnedReport> learned() const override;
   std::string fabric() const override;
   std::string fabric_kind() const override;
   std::string fabric_label() const override;

@@ -43,6 +43,16 @@ std::vector<LinkReport> Daemon::links() const {
   return all;
 }
 
+std::vector<LearnedReport> Daemon::learned() const {
+  std::vector<LearnedReport> all;
+  for (size_t i = 0; i < threads_.size(); ++i) {
+    auto learned = threads_[i]->ask([](Worker& worker) { return worker.learned_status(); });
+    if (!learned) continue;
+    for (LearnedStatus& one : *learned) all.push_back({i, std::move(one)});
+  }
+  return all;
+}
+
 std::string Daemon::config_file() const { return absolute_path(config_file_); }
 
 std::vector<std::string> Daemon::manifest_files() const {

@@ -17,6 +17,7 @@
 #include "config/hints.h"
 #include "daemon/metrics/counters.h"
 #include "daemon/proxy/deadlines.h"
+#include "daemon/proxy/outbound/learned_route.h"
 #include "daemon/proxy/outbound/peer_lanes.h"
 #include "daemon/thrift/message.h"
 #include "engine/failure.h"
@@ -24,6 +25,7 @@
 namespace hat {
 
 class ClientConnection;
+class PeerLink;
 
 // A message's head with a copy of the message's name. The name in a head that a MessageReader
 // returns is valid only until the MessageReader reads the next head.
@@ -64,6 +66,15 @@ enum class Reply : uint8_t {
   kPossible,
 };
 
+// The part of a call in what is learned about its function. `route` is null if nothing is learned.
+struct LearnedCall {
+  const PeerLink* link = nullptr;  // to which it belongs; only compared
+  LearnedRoute* route = nullptr;
+  LearnedRoute::Part part;
+  TimePoint began{};
+  bool exact = false;  // only a lane with exactly the protocols of the choice counts
+};
+
 struct Call final : Deadline {
   void on_deadline() override;
 
@@ -79,9 +90,11 @@ struct Call final : Deadline {
   Reply reply = Reply::kNone;
   Polling polling = Polling::kEvent;
   RdmaWish rdma = RdmaWish::kNone;
-  WantedLane lane;           // the kind of RDMA lane that the plan wants, if `rdma` is kWanted
-  PeerLanes::Choice choice;  // the lane that the call uses
-  CallWay way;               // what carried the request, and the reply once it is complete
+  WantedLane lane;              // the kind of RDMA lane that the plan wants, if `rdma` is kWanted
+  uint32_t learned_number = 0;  // Route::learned_number
+  LearnedCall learned;          // if `learned_number` is not 0 and the peer is chosen
+  PeerLanes::Choice choice;     // the lane that the call uses
+  CallWay way;                  // what carried the request, and the reply once it is complete
   LargestPiece request_pieces;
   LargestPiece reply_pieces;
   bool several = false;        // the Thrift frame of the call has several messages
@@ -123,6 +136,8 @@ class CallPool {
     call->reply = Reply::kNone;
     call->ordinal = 0;
     call->way = {};
+    call->learned_number = 0;
+    call->learned = {};
     call->request_pieces = call->reply_pieces = {};
     call->several = call->counted = call->sent = call->reply_started = false;
     free_.push_back(std::move(ended));

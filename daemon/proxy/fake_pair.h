@@ -97,6 +97,7 @@ class FakePair {
     pass(std::chrono::milliseconds(10));
   }
 
+  FakeReactor& reactor() { return reactor_; }
   Node& caller() { return a_; }
   Node& server() { return b_; }
   // Delivers bytes to the caller over the link's TCP connection, as if the server's node had sent
@@ -126,9 +127,19 @@ class FakePair {
   // can have only one client that calls.
   std::string call(const WirePointer& client, const std::string& request, const std::string& reply,
                    Duration think = std::chrono::milliseconds(50)) {
+    send(client, request);
+    pass(think);
+    return answer(client, reply);
+  }
+  // Writes a request. Returns true if the link's TCP connection carries it.
+  bool send(const WirePointer& client, const std::string& request) {
     client->incoming += request;
     FakeNode::read(client);
-    pass(think);
+    reactor_.end_iteration();
+    return here_->written.find(request.substr(4)) != std::string::npos;
+  }
+  // Lets the server reply. Returns what the client gets until 50 ms later.
+  std::string answer(const WirePointer& client, const std::string& reply) {
     if (server_ == nullptr) {
       server_ = reactor_.wires.back();
       server_->events->on_writable();

@@ -164,6 +164,7 @@ PeerLink& Worker::make_link(const PeerConfig& peer) {
   const auto [made, is_new] = peers_.try_emplace(peer.name, *this, peer, session_options(peer.name),
                                                  setup_.rdma, setup_.seed + ++links_made_);
   DCHECK(is_new);
+  made->second.learned().set_table(routes_, made->second);
   return made->second;
 }
 
@@ -172,9 +173,10 @@ void Worker::replace(PeerLink& peer) {
   peer.link().retire();
   leaving_.push_back(peers_.extract(name));
   DCHECK_EQ(&leaving_.back().mapped(), &peer);
-  engine::Link& link = make_link(*std::ranges::find(node().peers, name, &PeerConfig::name)).link();
-  link.follow(peer.link());
-  link.connect_now();
+  PeerLink& made = make_link(*std::ranges::find(node().peers, name, &PeerConfig::name));
+  made.continue_learning(peer);
+  made.link().follow(peer.link());
+  made.link().connect_now();
   for (ClientConnection* connection : peer.connections()) connection->on_link_leaves();
 }
 
@@ -208,6 +210,14 @@ std::vector<LinkStatus> Worker::link_status() const {
   return all;
 }
 
+std::vector<LearnedStatus> Worker::learned_status() const {
+  std::vector<LearnedStatus> all;
+  for (const auto& [name, peer] : peers_) {
+    for (LearnedStatus& one : peer.learned().status(name)) all.push_back(std::move(one));
+  }
+  return all;
+}
+
 Result<void> Worker::calibrate(const std::string& peer, const engine::CostOpen& open,
                                std::shared_ptr<engine::CalibrationJob> job) {
   PeerLink& to = peers_.at(peer);
@@ -230,6 +240,7 @@ Result<void> Worker::calibrate(const std::string& peer, const engine::CostOpen& 
 void Worker::set_routes(std::shared_ptr<const RoutingTable> routes) {
   reactor_.assert_in_loop();
   routes_ = std::move(routes);
+  for (auto& [name, peer] : peers_) peer.learned().set_table(routes_, peer);
   for (auto& [key, link] : accepted_) link->on_new_routes();
 }
 

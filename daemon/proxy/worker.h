@@ -102,6 +102,8 @@ class Worker final : public IterationEvents {
   bool handed_over() const;
 
   std::vector<LinkStatus> link_status() const;
+  // Returns what was learned about functions with the hint `plan: learned`.
+  std::vector<LearnedStatus> learned_status() const;
 
   // Opens a calibration session in which the peer daemon answers this side's measurements. Returns
   // an error if the link to the peer is down, or if the peer cannot calibrate; `job` receives every

@@ -255,6 +255,12 @@ TimePoint LibeventReactor::now() const {
   return now_;
 }
 
+Duration LibeventReactor::cpu_time() const {
+  timespec used{};
+  PCHECK(clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used) == 0);
+  return std::chrono::seconds(used.tv_sec) + Duration(used.tv_nsec);
+}
+
 std::unique_ptr<Timer> LibeventReactor::timer(std::function<void()> on_time) {
   assert_in_loop();
   return std::make_unique<KernelTimer>(base_.get(), *this, std::move(on_time));

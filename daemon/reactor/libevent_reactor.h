@@ -58,6 +58,7 @@ class LibeventReactor final : public Reactor {
                                               StreamEvents& events);
 
   TimePoint now() const override;
+  Duration cpu_time() const override;
   std::unique_ptr<ByteStream> connect(const Address& to, StreamEvents& events) override;
   std::unique_ptr<ByteStream> try_connect(const Address& to, StreamEvents& events,
                                           int& error) override;

@@ -17,6 +17,7 @@ std::vector<std::pair<std::string, std::string>> details(const engine::Plan& pla
   hints.priority = plan.priority;
   hints.timeout = plan.timeout;
   hints.idempotent = plan.idempotent;
+  hints.plan = plan.learned ? PlanSource::kLearned : PlanSource::kHinted;
   return hint_words(hints);
 }
 

@@ -13,7 +13,11 @@ namespace {
 Route make_route(const ServiceSpec& service, const FunctionSpec& function, bool listed,
                  const std::shared_ptr<const NamedTypes>& types, const engine::HostFacts& host,
                  MetricsRegistry& metrics) {
-  const Hints server = effective(function.hints, service.hints, Side::kServer);
+  Hints client = effective(function.hints, service.hints, Side::kClient);
+  Hints server = effective(function.hints, service.hints, Side::kServer);
+  server.plan.reset();  // only the client's side learns
+  // Nothing can be measured of a call without a reply. Calls of unlisted functions may have none.
+  if (function.oneway || !listed) client.plan.reset();
   Route route{
       .service = service.name,
       .method = function.name,
@@ -21,7 +25,7 @@ Route make_route(const ServiceSpec& service, const FunctionSpec& function, bool 
       .oneway = function.oneway,
       .hints = function.hints,
       .service_hints = service.hints,
-      .client = make_plan(effective(function.hints, service.hints, Side::kClient), host),
+      .client = make_plan(client, host),
       .server = make_plan(server, host),
       .origin = function.origin,
       .metrics = &metrics.find(service.name, function.name),
@@ -31,6 +35,11 @@ Route make_route(const ServiceSpec& service, const FunctionSpec& function, bool 
       .allow_unknown_fields = service.allow_unknown_fields,
   };
   route.lanes = wanted_lanes(route.client, server, host);
+  if (route.client.learned) route.learned = learned_plan(route.client, client, server, host);
+  if (!route.learned) {  // the hints leave no choice
+    client.plan.reset();
+    route.client = make_plan(client, host);
+  }
   return route;
 }
 
@@ -58,6 +67,11 @@ RoutingTable::RoutingTable(uint64_t generation, const Manifest& manifest,
                            const std::vector<ServedConfig>& serves,
                            std::chrono::nanoseconds call_timeout)
     : generation_(generation), host_(host) {
+  uint32_t learned = 0;
+  const auto finish = [&](Route& route) {
+    set_timeout(route, call_timeout);
+    if (route.learned) route.learned_number = ++learned;
+  };
   const auto add = [&](const ServiceSpec& service) {
     const auto types = std::make_shared<const NamedTypes>(service.types);
     std::vector<Route> functions;
@@ -66,10 +80,12 @@ RoutingTable::RoutingTable(uint64_t generation, const Manifest& manifest,
       functions.push_back(make_route(service, function, true, types, host, metrics));
     }
     Route other = make_route(service, FunctionSpec{.name = "_other"}, false, types, host, metrics);
-    for (Route& route : functions) set_timeout(route, call_timeout);
-    set_timeout(other, call_timeout);
+    for (Route& route : functions) finish(route);
+    finish(other);
     services_.push_back(
         std::make_unique<ServiceRoutes>(service.name, std::move(other), std::move(functions)));
+    for (const Route& route : services_.back()->functions()) note_learned(route);
+    note_learned(services_.back()->other());
     const bool is_new = by_name_.emplace(services_.back()->name(), services_.back().get()).second;
     CHECK(is_new) << service.name << " is listed twice";
   };
@@ -83,6 +99,12 @@ RoutingTable::RoutingTable(uint64_t generation, const Manifest& manifest,
       rules_.emplace_back(served.upstream, hat::rules_at(served.upstream, serves, manifest));
     }
   }
+}
+
+void RoutingTable::note_learned(const Route& route) {
+  if (!route.learned) return;
+  learned_.push_back(&route);
+  CHECK_EQ(route.learned_number, learned_.size());
 }
 
 const UpstreamRules& RoutingTable::rules_at(const Address& upstream) const {

@@ -19,6 +19,7 @@
 #include "config/upstream_rules.h"
 #include "daemon/metrics/function_metrics.h"
 #include "daemon/routing/lane_key.h"
+#include "daemon/routing/learned_plan.h"
 #include "engine/plan/idle_hints.h"
 #include "engine/plan/planner.h"
 
@@ -34,6 +35,9 @@ struct Route {
   engine::Plan client;  // for a client's daemon on this host
   engine::Plan server;  // for a server's daemon on this host
   WantedLanes lanes;
+  // The choices to learn among, if `client.learned`; otherwise null.
+  std::shared_ptr<const LearnedPlan> learned;
+  uint32_t learned_number = 0;  // its place in RoutingTable::learned(), from 1; 0: not learned
   std::string origin;
   FunctionMetrics* metrics = nullptr;
   // The peers that may call: the function's rule, or else its service's; nullopt if all peers may.
@@ -79,6 +83,8 @@ class RoutingTable {
     return found == by_name_.end() ? nullptr : found->second;
   }
   const std::vector<std::unique_ptr<ServiceRoutes>>& services() const { return services_; }
+  // Returns the routes with `learned`. The route with learned_number n is at n - 1.
+  const std::vector<const Route*>& learned() const { return learned_; }
   uint64_t generation() const { return generation_; }
   // Returns the facts about this host from which the plans follow.
   const engine::HostFacts& host() const { return host_; }
@@ -97,10 +103,13 @@ class RoutingTable {
   bool restricts(std::span<const std::string> names) const;
 
  private:
+  void note_learned(const Route& route);
+
   uint64_t generation_;
   engine::HostFacts host_;
   std::vector<std::unique_ptr<ServiceRoutes>> services_;
   std::unordered_map<std::string_view, const ServiceRoutes*> by_name_;
+  std::vector<const Route*> learned_;
   std::vector<std::pair<Address, UpstreamRules>> rules_;
 };
 

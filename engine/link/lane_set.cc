@@ -88,12 +88,13 @@ RdmaLane* LaneSet::lane(uint32_t number) {
 
 void LaneSet::flush() {
   end_deferred();
-  if (domain_ && domain_->failed()) leave_failed_domain();
+  if (domain_has_failed()) leave_failed_domain();
   release_unused_domain();
+  // The flush of a lane can end this lane and others, which removes them from members_.
   for (auto next = members_.begin(); next != members_.end();) {
-    // The iterator is advanced first, because flush() can remove the member from members_.
-    Member& member = *next++->second;
-    if (member.state == State::kUp) member.lane->flush();
+    const uint32_t number = next->first;
+    if (next->second->state == State::kUp) next->second->lane->flush();
+    next = members_.upper_bound(number);
   }
 }
 

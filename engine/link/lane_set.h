@@ -125,6 +125,8 @@ class LaneSet final : public LaneFrames {
   bool all_taken();
   // Returns the fabric of the lanes. May be called only while the set has a lane.
   const std::shared_ptr<Fabric>& fabric() const { return domain_->fabric(); }
+  // Returns true if all lanes of the set end because what they share has failed.
+  bool domain_has_failed() const { return domain_ && domain_->failed(); }
   // Ends all lanes, because the link is down.
   void end(const std::string& reason);
 

@@ -29,6 +29,7 @@ constexpr std::array kKeys = {
     Key{"polling", clear_hint<&Hints::polling>},
     Key{"protocol", clear_hint<&Hints::protocol>},
     Key{"transport", clear_hint<&Hints::transport>},
+    Key{"plan", clear_hint<&Hints::plan>},
     Key{"numa", clear_hint<&Hints::numa>},
     Key{"priority", clear_hint<&Hints::priority>},
     Key{"timeout_ms", clear_hint<&Hints::timeout>},
@@ -53,12 +54,18 @@ bool same_on_rdma(const Plan& one, const Plan& other) {
 }
 
 // Returns true if the daemon carries calls by both plans in the same way. The members `priority`
-// and `idempotent` do not count, because nothing uses them in this version. Nor does `timeout`:
-// only that of the client's side has an effect, which idle_hints() compares.
+// and `idempotent` do not count, because nothing uses them in this version. Nor do `timeout` and
+// `learned`: only those of the client's side have an effect, which idle_hints() compares.
 bool carries_alike(const Plan& one, const Plan& other) {
   return one.path == other.path && one.tcp_wanted == other.tcp_wanted &&
          one.polling == other.polling && one.numa == other.numa &&
          (one.path == Path::kTcp || same_on_rdma(one, other));
+}
+
+// Returns true if the hint decides which choices a learned plan has, or what counts as their cost,
+// even if the plan that it begins with is the same without the hint.
+bool limits_learning(std::string_view key) {
+  return key == "perf_goal" || key == "polling" || key == "protocol" || key == "transport";
 }
 
 constexpr const char* kSamePlan = "the plan is the same without it";
@@ -96,6 +103,16 @@ std::string why_concurrency(const Hints& hints, const Hints& without, const Host
   return "the column that it selects has the same plan as the column without it";
 }
 
+std::string why_tcp(const Plan& plan, const HostFacts& host) {
+  return "TCP carries the calls" +
+         (plan.tcp_wanted ? " because of the hint transport: tcp" : ": " + host.rdma_absent_reason);
+}
+
+std::string why_not_learned(const Plan& plan, const HostFacts& host) {
+  if (plan.path == Path::kTcp) return why_tcp(plan, host);
+  return "the hints protocol and polling leave no other choice";
+}
+
 std::string why_idle(std::string_view key, const Hints& hints, const Hints& without,
                      const HostFacts& host) {
   const Plan plan = make_plan(hints, host);
@@ -106,10 +123,10 @@ std::string why_idle(std::string_view key, const Hints& hints, const Hints& with
   if (plan.timeout != plan_without.timeout) {
     return "only the client's side has a timeout";
   }
-  if (!same_on_rdma(plan, plan_without)) {
-    return "TCP carries the calls" + (plan.tcp_wanted ? " because of the hint transport: tcp"
-                                                      : ": " + host.rdma_absent_reason);
+  if (key == "plan" && hints.plan == PlanSource::kLearned) {
+    return plan.learned ? "only the client's side learns" : why_not_learned(plan, host);
   }
+  if (!same_on_rdma(plan, plan_without)) return why_tcp(plan, host);
   return key == "concurrency" ? why_concurrency(hints, without, host) : kSamePlan;
 }
 
@@ -132,9 +149,11 @@ std::vector<IdleHint> idle_hints(const HintGroups& function, const HintGroups& s
     HintGroups of_function = function;
     HintGroups of_service = service;
     if (!clear_deciding(key, of_function, of_service, side)) continue;
+    if (with.front().learned && limits_learning(key.name)) continue;
     const std::vector<Plan> without = plans(of_function, of_service);
-    const bool same_timeout = with.front().timeout == without.front().timeout;  // client's side
-    if (!same_timeout || !std::ranges::equal(with, without, carries_alike)) continue;
+    const bool same_client = with.front().timeout == without.front().timeout &&
+                             with.front().learned == without.front().learned;
+    if (!same_client || !std::ranges::equal(with, without, carries_alike)) continue;
     const auto said = std::ranges::find(words, key.name, [](const auto& one) { return one.first; });
     idle.push_back({said->first + ": " + said->second,
                     why_idle(key.name, hints, effective(of_function, of_service, side), host)});

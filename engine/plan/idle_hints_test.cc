@@ -49,7 +49,12 @@ TEST(IdleHints, SayWhyAHintChangesNothing) {
            Row{{.protocol = "hybrid_eager_rndv"},
                "protocol: hybrid_eager_rndv: the plan is the same without it"},
            Row{{.transport = Path::kRdma}, "transport: rdma: the plan is the same without it"},
+           Row{{.plan = PlanSource::kHinted}, "plan: hinted: the plan is the same without it"},
+           Row{{.polling = Polling::kBusy, .protocol = "herd", .plan = PlanSource::kLearned},
+               "plan: learned: the hints protocol and polling leave no other choice"},
            Row{{.numa = NumaWord::kAny}, "numa: any: the plan is the same without it"},
+           Row{{.plan = PlanSource::kLearned, .numa = NumaWord::kAny},
+               "numa: any: the plan is the same without it"},
            Row{{.priority = Priority::kHigh}, "priority: high: it has no effect in this version"},
            Row{{.idempotent = true}, "idempotent: true: it has no effect in this version"},
        }) {
@@ -67,6 +72,12 @@ TEST(IdleHints, LeaveOutHintsThatChangeThePlan) {
            Hints{.polling = Polling::kBusy},
            Hints{.protocol = "herd"},
            Hints{.transport = Path::kTcp},
+           Hints{.plan = PlanSource::kLearned},
+           Hints{.protocol = "herd", .plan = PlanSource::kLearned},
+           // These hints lead to the plan that also holds without them, but they limit the choices.
+           Hints{.polling = Polling::kAdaptive, .plan = PlanSource::kLearned},
+           Hints{.protocol = "hybrid_eager_rndv", .plan = PlanSource::kLearned},
+           Hints{.transport = Path::kRdma, .plan = PlanSource::kLearned},
            Hints{.numa = 1u},
            Hints{.timeout = std::chrono::milliseconds(5)},
        }) {
@@ -79,6 +90,13 @@ TEST(IdleHints, NameATimeoutOfTheServersSideAlone) {
   function.server.timeout = std::chrono::milliseconds(5);
   EXPECT_THAT(lines(function, {}, Side::kServer),
               ElementsAre("timeout_ms: 5: only the client's side has a timeout"));
+}
+
+TEST(IdleHints, NameLearningOfTheServersSideAlone) {
+  HintGroups function;
+  function.server.plan = PlanSource::kLearned;
+  EXPECT_THAT(lines(function, {}, Side::kServer),
+              ElementsAre("plan: learned: only the client's side learns"));
 }
 
 // Each hint is judged with the others in place, so an idle hint may count without another.

@@ -172,6 +172,11 @@ Plan make_plan(const Hints& hints, const HostFacts& host) {
   } else if (!host.rdma) {
     plan.reason += "; TCP carries the calls: " + host.rdma_absent_reason;
   }
+  const bool is_open = plan.path == Path::kRdma && !(hints.protocol && hints.polling);
+  if (hints.plan == PlanSource::kLearned && is_open) {
+    plan.learned = true;
+    plan.reason += "; plan=learned: measurements decide whether another choice replaces this one";
+  }
   return plan;
 }
 

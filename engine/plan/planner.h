@@ -78,6 +78,9 @@ struct Plan {
   Priority priority = Priority::kNormal;
   std::optional<std::chrono::milliseconds> timeout;
   bool idempotent = false;
+  // The hint `plan: learned` lets the client's daemon measure other choices, and use one of them.
+  // False if the hints or the host leave no other choice.
+  bool learned = false;
   bool tcp_wanted =
       false;  // `path` is TCP because of the hint `transport: tcp`, not for lack of RDMA
   // One sentence that gives the row and the column of the table, the hints and the cores that

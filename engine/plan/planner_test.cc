@@ -134,6 +134,21 @@ TEST(Planner, SaysWhyTcpCarriesIt) {
   EXPECT_THAT(wanted.reason, HasSubstr("transport=tcp overrides"));
 }
 
+TEST(Planner, LearnsOnlyWithAChoice) {
+  Hints hints{.plan = PlanSource::kLearned};
+  EXPECT_TRUE(make_plan(hints, kHost).learned);
+  EXPECT_THAT(make_plan(hints, kHost).reason, HasSubstr("; plan=learned: measurements decide"));
+  HostFacts without = kHost;
+  without.rdma = false;
+  EXPECT_FALSE(make_plan(hints, without).learned);
+  hints.protocol = "rfp";
+  EXPECT_TRUE(make_plan(hints, kHost).learned) << "the polling mode is open";
+  hints.polling = Polling::kBusy;
+  EXPECT_FALSE(make_plan(hints, kHost).learned);
+  EXPECT_FALSE(make_plan({.plan = PlanSource::kHinted}, kHost).learned);
+  EXPECT_FALSE(make_plan({}, kHost).learned);
+}
+
 TEST(Planner, CarriesWhatIsNoChoice) {
   const Plan plan = make_plan({.payload_bytes = 131072,
                                .numa = 1u,

@@ -10,8 +10,8 @@
 
 #include "base/address.h"
 #include "base/result.h"
+#include "base/time_histogram.h"
 #include "bench/account.h"
-#include "bench/time_histogram.h"
 #include "kv/ycsb/workload.h"
 
 namespace hat::ycsb {

@@ -58,6 +58,7 @@ void World::plan_fault(TimePoint when) {
       case Scenario::kCalm:
       case Scenario::kHostile:
       case Scenario::kCrowd:
+      case Scenario::kLearning:
         return;
       case Scenario::kLinks:
         return fault_on_links();

@@ -58,6 +58,7 @@ void SimDaemon::start() {
 }
 
 void SimDaemon::kill() {
+  trials_before_ += trials_now();
   if (!running()) return;
   network_.say(node_->node + " dies");
   for (const EndpointConfig& endpoint : node_->endpoints) network_.stop_listening(endpoint.listen);
@@ -88,6 +89,13 @@ void SimDaemon::leave_if_drained(uint64_t generation, TimePoint until) {
     if (late) ++late_drains_;
     kill();
   });
+}
+
+uint64_t SimDaemon::trials_now() const {
+  uint64_t sum = 0;
+  if (worker_ == nullptr) return sum;
+  for (const LearnedStatus& learned : worker_->learned_status()) sum += learned.trials;
+  return sum;
 }
 
 uint64_t SimDaemon::calls_by_rdma_now() const {

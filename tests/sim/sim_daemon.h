@@ -36,12 +36,15 @@ class SimDaemon {
   const NodeConfig& node() const { return *node_; }
   const WorkerCounters& counters() const { return *counters_; }
   uint64_t calls_by_rdma() const { return by_rdma_before_ + calls_by_rdma_now(); }
+  // Returns the number of trials of learned plans.
+  uint64_t trials() const { return trials_before_ + trials_now(); }
   // Returns a text that lists the open connections, buffered bytes and calls in flight that the
   // running daemon counts. An idle daemon has none of these, so the text must be empty.
   std::string not_at_rest() const;
 
  private:
   uint64_t calls_by_rdma_now() const;
+  uint64_t trials_now() const;
   void leave_if_drained(uint64_t generation, TimePoint until);
 
   SimNetwork& network_;
@@ -54,6 +57,7 @@ class SimDaemon {
   bool draining_ = false;
   uint64_t late_drains_ = 0;
   uint64_t by_rdma_before_ = 0;  // calls by RDMA before the daemon's last start
+  uint64_t trials_before_ = 0;   // trials before the daemon's last end
   std::unique_ptr<WorkerCounters> counters_;
   std::unique_ptr<DetachedConnections> detached_;
   std::unique_ptr<MetricsRegistry> metrics_;

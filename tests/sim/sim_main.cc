@@ -77,6 +77,7 @@ int run_seeds(const Options& options) {
     sum.replies += verdict.replies;
     sum.exceptions += verdict.exceptions;
     sum.by_rdma += verdict.by_rdma;
+    sum.trials += verdict.trials;
     sum.events += verdict.events;
     if (verdict.broken.empty()) continue;
     ++failed;
@@ -90,15 +91,20 @@ int run_seeds(const Options& options) {
     std::printf("hardly a call went by RDMA: the lanes were not tried\n");
     ++failed;
   }
+  if (options.count >= kScenarios && sum.trials < options.count / kScenarios) {
+    std::printf("hardly a choice was tried: learned plans were not tested\n");
+    ++failed;
+  }
   const auto took = std::chrono::steady_clock::now() - start;
   std::printf(
-      "%llu seeds from %llu: %llu failed; %llu calls, %llu by RDMA, %llu replies, %llu exceptions, "
+      "%llu seeds from %llu: %llu failed; %llu calls, %llu by RDMA, %llu trials, %llu replies, "
+      "%llu exceptions, "
       "%llu events, %.1f s\n",
       static_cast<unsigned long long>(options.count), static_cast<unsigned long long>(options.from),
       static_cast<unsigned long long>(failed), static_cast<unsigned long long>(sum.calls),
-      static_cast<unsigned long long>(sum.by_rdma), static_cast<unsigned long long>(sum.replies),
-      static_cast<unsigned long long>(sum.exceptions), static_cast<unsigned long long>(sum.events),
-      std::chrono::duration<double>(took).count());
+      static_cast<unsigned long long>(sum.by_rdma), static_cast<unsigned long long>(sum.trials),
+      static_cast<unsigned long long>(sum.replies), static_cast<unsigned long long>(sum.exceptions),
+      static_cast<unsigned long long>(sum.events), std::chrono::duration<double>(took).count());
   return failed == 0 ? 0 : 1;
 }
 

@@ -28,6 +28,7 @@ class SimHost final : public Reactor {
   ~SimHost() override;
 
   TimePoint now() const override { return network_.now(); }
+  Duration cpu_time() const override { return network_.now().time_since_epoch(); }  // never idle
   // Ends the program with an error, because simulated streams have no descriptors.
   std::unique_ptr<ByteStream> resume(std::vector<Descriptor>, StreamEvents&) override {
     LOG(FATAL) << "a simulated stream has no descriptors that another process could have kept";

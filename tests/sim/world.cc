@@ -24,10 +24,16 @@ constexpr const char* kServerPorts[] = {":9001", ":9002", ":9003", ":9004"};
 
 std::string host_ip(size_t daemon) { return "tcp:10.0.0." + std::to_string(daemon + 1); }
 
-// Returns random hints for one function. Different hints make the calls of one connection use
-// different RDMA protocols, or TCP.
-Hints some_hints(Random& random) {
+// Returns random hints for one function; in this percentage of cases, `plan: learned`. Different
+// hints make the calls of one connection use different RDMA protocols, or TCP.
+Hints some_hints(Random& random, uint64_t learned_percent) {
   Hints hints;
+  if (learned_percent != 0 && random.percent(learned_percent)) {
+    hints.plan = PlanSource::kLearned;
+    if (random.percent(50)) hints.payload_bytes = random.log_between(64, 100'000);
+    if (random.percent(70)) hints.perf_goal = static_cast<PerfGoal>(random.below(3));
+    return hints;
+  }
   if (random.percent(20)) hints.transport = hat::Path::kTcp;
   if (random.percent(80)) {
     hints.protocol = std::string(engine::kProtocols[random.below(engine::kProtocols.size())].name);
@@ -37,13 +43,13 @@ Hints some_hints(Random& random) {
   return hints;
 }
 
-Manifest manifest(Random& random) {
+Manifest manifest(Random& random, uint64_t learned_percent) {
   Manifest manifest;
   for (const char* name : {"Mirror", "Pool", "Liar", "LiarPool"}) {
     ServiceSpec service{.name = name};
     service.functions = {{.name = "echo"}, {.name = "timed"}, {.name = "note", .oneway = true}};
     for (FunctionSpec& function : service.functions) {
-      function.hints.both = some_hints(random);
+      function.hints.both = some_hints(random, learned_percent);
       function.arguments = {{.id = 1, .type = {.wire = WireType::kI64}},
                             {.id = 2, .type = {.wire = WireType::kString, .is_text = true}}};
     }
@@ -89,6 +95,7 @@ void World::say_what_may_fail() {
     case Scenario::kCalm:
     case Scenario::kHostile:
     case Scenario::kCrowd:
+    case Scenario::kLearning:
       return book_.expect_prompt_answers();
     case Scenario::kLinks:
       book_.expect_prompt_answers();
@@ -110,14 +117,15 @@ void World::say_what_may_fail() {
 
 void World::build_daemons() {
   constexpr const char* kNames[] = {"host-a", "host-b", "host-c"};
-  Manifest manifest = sim::manifest(random_);
+  const bool learning = scenario_ == Scenario::kLearning;
+  Manifest manifest = sim::manifest(random_, learning ? 100 : !nothing_fails() ? 30 : 0);
   if (scenario_ == Scenario::kCrowd) {  // RDMA lanes of the simulation are never congested for long
     for (FunctionSpec& function : manifest.services[0].functions) {
       function.hints.both.transport = hat::Path::kTcp;
     }
   }
   std::optional<engine::Faults> faults;
-  if (random_.percent(60)) {
+  if (random_.percent(60) || learning) {
     faults = {.seed = random_.next()};
     const bool lanes_fail = scenario_ == Scenario::kLinks || scenario_ == Scenario::kEverything;
     if (lanes_fail && random_.percent(70)) faults->cut_within = random_.between(5, 400);
@@ -205,8 +213,10 @@ void World::build_clients() {
     // Honest clients of a service in shared mode all use the dialect of its server, because their
     // calls share upstream connections.
     plan.dialect = kDialects[mirrored ? random_.below(std::size(kDialects)) : 0];
-    plan.calls = random_.between(5, 40);
-    plan.calls_per_connection = random_.between(1, 30);
+    const bool many = scenario_ == Scenario::kLearning || (!nothing_fails() && random_.percent(30));
+    const uint64_t more = many ? 10 : 1;  // so that there are trials
+    plan.calls = random_.between(5, 40) * more;
+    plan.calls_per_connection = random_.between(1, 30) * more;
     plan.depth = random_.percent(50) ? 1 : random_.between(2, 12);
     plan.request_bytes_max = random_.percent(15) ? (calls_fail ? 200'000 : 100'000) : 3000;
     plan.reply_bytes_max = random_.percent(15) ? 400'000 : 3000;
@@ -353,6 +363,7 @@ Verdict World::run() {
           book_.replies(),
           book_.exceptions(),
           daemons_.front()->calls_by_rdma(),
+          daemons_.front()->trials(),
           network_.events_run(),
           network_.fingerprint()};
 }

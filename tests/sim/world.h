@@ -30,11 +30,12 @@ enum class Scenario : uint8_t {
   kDrains,
   kHostile,  // no faults, but hostile clients, peers and servers
   kEverything,
-  kCrowd,  // no faults, but many clients with equal plans and more bytes than the link carries
+  kCrowd,     // no faults, but many clients with equal plans and more bytes than the link carries
+  kLearning,  // no faults, but plans that are learned from many calls
 };
-inline constexpr uint64_t kScenarios = 8;
-inline constexpr const char* kScenarioNames[] = {"calm",   "links",   "servers",    "restarts",
-                                                 "drains", "hostile", "everything", "crowd"};
+inline constexpr uint64_t kScenarios = 9;
+inline constexpr const char* kScenarioNames[] = {
+    "calm", "links", "servers", "restarts", "drains", "hostile", "everything", "crowd", "learning"};
 
 // Deliberate mistakes in a run without other faults. The simulation must find each of them.
 enum class Canary : uint8_t {
@@ -71,6 +72,7 @@ struct Verdict {
   uint64_t replies = 0;
   uint64_t exceptions = 0;
   uint64_t by_rdma = 0;  // how many of `calls` used RDMA
+  uint64_t trials = 0;   // of other choices than the current one, for learned plans
   uint64_t events = 0;
   uint64_t fingerprint = 0;
 };
@@ -100,7 +102,7 @@ class World {
   void calm_down();
   bool nothing_fails() const {
     return scenario_ == Scenario::kCalm || scenario_ == Scenario::kHostile ||
-           scenario_ == Scenario::kCrowd;
+           scenario_ == Scenario::kCrowd || scenario_ == Scenario::kLearning;
   }
   bool clients_done() const;
   bool stopped() const { return !book_.first_broken().empty(); }

@@ -242,7 +242,7 @@ Result<engine::LaneShape> AcceptedLink::on_lane_wanted(const engine::LaneWish& w
 void AcceptedLink::on_lane_refused(engine::LaneSet&, const std::string& reason) {
   worker_.counters().rdma.lanes_refused.add();
   LOG_EVERY_T(WARNING, 1) << "peer " << session_->peer().node
-                          << ": an RDMA lane was refused, so its calls use TCP: "
+                          << ": an RDMA lane was refused; calls that want it use TCP: "
                           << engine::said_by_peer(std::as_bytes(std::span(reason)));
 }
 
@@ -274,7 +274,9 @@ void AcceptedLink::on_lane_down(engine::LaneSet&, uint32_t lane, bool was_up,
   }
   std::vector<ServerStream*> lost;
   for (const auto& [id, stream] : streams_) {
-    if (!stream->leave_lane(lane)) continue;
+    // If the peer has ended its direction of the stream, all its frames have arrived. The replies
+    // that are due go over TCP, after the frame that closes the lane.
+    if (!stream->leave_lane(lane) || stream->peer_has_ended()) continue;
     lost.push_back(stream.get());
     lost_.push_back(id);
     if (lost_.size() > kLostStreamsMax) lost_.pop_front();

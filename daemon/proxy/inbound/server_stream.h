@@ -64,6 +64,8 @@ class ServerStream final : private UnitSink,
   // gone. Returns true if the stream's newest request used the RDMA lane; the caller must then call
   // on_lane_lost().
   bool leave_lane(uint32_t lane);
+  // Returns true if the peer has sent the stream's last frame, and all its frames have arrived.
+  bool peer_has_ended() const { return stream_.peer_has_ended(); }
   // Ends the stream, because its RDMA lane is lost.
   void on_lane_lost(const std::string& reason);
   // Ends the stream, because its link is lost.

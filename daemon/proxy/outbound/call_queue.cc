@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/proxy/outbound/call_queue.h"
 
+#include <utility>
+
 #include "daemon/proxy/worker.h"
 
 namespace hat {
@@ -80,6 +82,7 @@ void CallQueue::forget_all() {
 
 void CallQueue::give_back(Call& call) {
   count_way(call);
+  drop_learning(call);
   if (call.failure) {
     DCHECK_GT(failed_, 0u);
     --failed_;
@@ -87,6 +90,24 @@ void CallQueue::give_back(Call& call) {
   worker_.buffered(-static_cast<int64_t>(call.more_heads.size() * sizeof(KeptHead)));
   if (call.counted) worker_.buffered(-static_cast<int64_t>(sizeof call));
   worker_.calls().give_back(&call);
+}
+
+void CallQueue::end_learning(Call& call) {
+  if (call.learned_number == 0) return;
+  const LearnedCall learned = std::exchange(call.learned, {});
+  if (learned.route == nullptr) return;
+  const bool on_rdma = call.choice.lane != 0;
+  const bool as_chosen = on_rdma == (call.rdma == RdmaWish::kWanted) &&
+                         call.choice.why != Fallback::kUnanswered &&
+                         (call.choice.exact || !learned.exact);
+  learned.route->end(learned.part, learned.began, worker_.reactor().now(),
+                     call.request_bytes + call.response_bytes, as_chosen);
+}
+
+void CallQueue::drop_learning(Call& call) {
+  if (call.learned_number == 0) return;
+  const LearnedCall learned = std::exchange(call.learned, {});
+  if (learned.route != nullptr) learned.route->drop(learned.part, learned.began);
 }
 
 bool CallQueue::may_all_be_oneway(size_t count) const {

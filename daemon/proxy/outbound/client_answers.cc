@@ -269,8 +269,12 @@ void ClientConnection::finish(Call& call, CallOutcome outcome) {
   counters.requests[static_cast<size_t>(outcome)].add();
   counters.request_sizes.add(call.request_bytes);
   counters.reply_sizes.add(call.response_bytes);
-  if (call.replies != 0 && outcome != CallOutcome::kOneway)
+  if (call.replies != 0 && outcome != CallOutcome::kOneway) {
     counters.latency.add(worker_.reactor().now() - call.started);
+    // A call whose time is over counts as one that took this time; other failures are not measured.
+    const bool is_late = call.sent && call.failure == Failure::kDeadlineExceeded;
+    if (outcome != CallOutcome::kLocalError || is_late) calls_.end_learning(call);
+  }
   DCHECK_EQ(&call, &calls_.front());
   if (&call == current_) {  // the reply has ended before the request has
     leave_current();

@@ -25,6 +25,15 @@ RdmaWish wish_of(const engine::Plan& plan) {
   return plan.tcp_wanted ? RdmaWish::kNone : RdmaWish::kMissing;
 }
 
+// Makes `call` want the carrier that the plan names for a message of its size.
+void want_carrier(Call& call, const engine::Plan& plan, const WantedLanes& lanes) {
+  call.rdma = wish_of(plan);
+  const uint32_t frame_bytes = call.head.get().frame_bytes;
+  const bool large = frame_bytes != 0 ? frame_bytes > plan.small_bytes_max
+                                      : plan.slot_bytes > plan.small_bytes_max;
+  call.lane = large ? lanes.large : lanes.small;
+}
+
 }  // namespace
 
 void Call::on_deadline() { connection->on_call_deadline(*this); }
@@ -267,7 +276,6 @@ bool ClientConnection::begin_call(const thrift::Head& head) {
   const Route& route = this->route(head.name);
   Call& call = add_call(head, route);
   call.polling = route.client.polling;
-  worker_.keep_polling(call.polling);
   current_ = &call;
   const Limits& limits = worker_.node().limits;
   if (head.frame_bytes > limits.message_bytes_max) {
@@ -283,11 +291,8 @@ bool ClientConnection::begin_call(const thrift::Head& head) {
     if (route.client.timeout && call.replies != 0) {
       worker_.deadlines().set(call, *route.client.timeout);
     }
-    call.rdma = wish_of(route.client);
-    const bool large = head.frame_bytes != 0
-                           ? head.frame_bytes > route.client.small_bytes_max
-                           : route.client.slot_bytes > route.client.small_bytes_max;
-    call.lane = large ? route.lanes.large : route.lanes.small;
+    want_carrier(call, route.client, route.lanes);
+    call.learned_number = route.learned_number;
     if (!find_way(call)) return false;
   }
   return !over();
@@ -423,6 +428,8 @@ bool ClientConnection::find_way(Call& call) {
     start_waiting();
     return false;
   }
+  if (call.learned_number != 0 && call.learned.link != &stream_.link()) choose_learned(call);
+  worker_.keep_polling(call.polling);
   if (!take_lane(call)) {
     wait_for(Wait::kLane);
     worker_.deadlines().set(lane_wait_, kLaneWait);
@@ -432,13 +439,35 @@ bool ClientConnection::find_way(Call& call) {
   return true;
 }
 
+// Makes `call` use the choice that the worker learns about or has learned, for calls to the peer of
+// the stream. Only connections that never had two unanswered calls take part in trials: others
+// would wait for their answers whenever a trial begins or ends.
+void ClientConnection::choose_learned(Call& call) {
+  CallQueue::drop_learning(call);  // with the peer of an earlier stream
+  PeerLink& link = stream_.link();
+  call.learned.link = &link;
+  pipelines_ = pipelines_ || calls_.size() > 1;
+  if (!link.link().takes_calls()) return;
+  LearnedRoute* route = link.learned().find(call.learned_number, *call.counters);
+  if (route == nullptr) return;
+  const bool joins = stream_.opened() && !pipelines_ && quiet();
+  const LearnedRoute::Choice choice =
+      joins ? route->begin(worker_.reactor(), link) : route->current();
+  call.learned = {&link, route, choice.part, worker_.reactor().now(), choice.way->exact};
+  call.polling = choice.polling;
+  want_carrier(call, choice.way->plan, choice.way->lanes);
+}
+
 // Chooses the lane for `call`. To keep its frames in order, a stream moves to another lane only
 // when the peer has taken all frames on the old lane. Returns false if `call` must wait for this;
 // resume() then tries again. If the answers to earlier calls do not arrive within kLaneWait, or may
 // never arrive, `call` uses the old lane, because the server may need `call` before it answers.
 bool ClientConnection::take_lane(Call& call) {
   PeerLanes::Choice choice{0, Fallback::kNoFabric};
-  if (call.rdma == RdmaWish::kWanted) choice = stream_.choose(call.lane);
+  if (call.rdma == RdmaWish::kWanted) {
+    choice = call.learned.part.is_trial ? stream_.link().choose_for_trial(call.lane)
+                                        : stream_.choose(call.lane);
+  }
   const size_t before = calls_.size() - 1;
   if (choice.lane != stream_.lane_number() && before != 0 &&
       (calls_.may_all_be_oneway(before) || worker_.reactor().now() - call.started >= kLaneWait)) {

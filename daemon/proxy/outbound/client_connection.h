@@ -87,6 +87,8 @@ class ClientConnection final : public StreamEvents,
   void on_successor_gone();
   size_t endpoint() const { return endpoint_; }
   uint32_t lane_number() const { return stream_.lane_number(); }
+  // Returns true if the peer may use this lane for the stream.
+  bool may_use_lane(uint32_t lane) const { return stream_.may_use(lane); }
 
  private:
   enum class Mode : uint8_t { kCalls, kOpaque };
@@ -171,6 +173,7 @@ class ClientConnection final : public StreamEvents,
   // --- The stream to the peer daemon ---
   bool have_stream();
   bool find_way(Call& call);
+  void choose_learned(Call& call);
   bool take_lane(Call& call);
   // Forgets the call whose request is arriving. The rest of the request can still arrive.
   void leave_current() {
@@ -223,8 +226,9 @@ class ClientConnection final : public StreamEvents,
   Input input_ = Input::kOpen;
   FarEnd far_end_ = FarEnd::kOpen;
   bool reading_ = false;
-  bool stays_ = false;   // the successor does not take the connection
-  bool taking_ = false;  // take() is running and must not be called again
+  bool stays_ = false;      // the successor does not take the connection
+  bool taking_ = false;     // take() is running and must not be called again
+  bool pipelines_ = false;  // a call began before the one before it was answered
   Wait wait_ = Wait::kNone;
   uint64_t ticket_ = 0;  // from Worker::start_waiting(), while the connection waits for a link
   TimePoint waiting_since_{};

@@ -63,6 +63,7 @@ void OutboundStream::drop() {
   peer_ = nullptr;
   id_ = 0;
   lane_number_ = 0;
+  lane_before_ = 0;
   lane_ = nullptr;
   rdma_ = nullptr;
   opened_ = false;
@@ -78,6 +79,7 @@ void OutboundStream::use_lane(uint32_t number) {
   DCHECK(number == lane_number_ || all_taken()) << "frames would overtake others";
   if (lane_ != nullptr && number == lane_number_) return;
   turn_.stop_waiting_for_turn();
+  if (opened_ && lane_before_ == 0) lane_before_ = lane_number_;
   lane_number_ = number;
   rdma_ = number == 0 ? nullptr : &peer_->lanes()->rdma(number);
   lane_ = number == 0 ? &peer_->link().lane() : rdma_;

@@ -74,10 +74,14 @@ class OutboundStream {
   void forget();
 
   // --- The lane ---
+  PeerLink& link() { return *peer_; }
   // Returns the lane that a call which wants a lane of kind `key` must use at present. Begins to
   // open the wanted lane if it does not exist.
   PeerLanes::Choice choose(const WantedLane& lane) { return peer_->choose(lane, endpoint_); }
   uint32_t lane_number() const { return lane_number_; }  // 0: the link's TCP connection
+  // Returns true if the peer may use this lane for the stream: it does so until it has taken a
+  // frame from another lane.
+  bool may_use(uint32_t lane) const { return lane == lane_number_ || lane == lane_before_; }
   // Sends later frames on the lane with this number. Call it only while all_taken() returns true,
   // because a frame on the new lane could overtake a frame on the old lane.
   void use_lane(uint32_t number);
@@ -131,9 +135,15 @@ class OutboundStream {
   void withhold(size_t bytes) { window_.withhold(bytes); }
   bool withholds_much() const { return window_.withholds_much(); }
   // Records that the peer has answered `call`.
-  void on_answered(const Call& call) { delivery_.answered(call.ordinal); }
+  void on_answered(const Call& call) {
+    delivery_.answered(call.ordinal);
+    forget_lane_before();
+  }
   // Records that the peer has answered the kSync frame with this number.
-  void on_synced(uint64_t number) { delivery_.synced(number); }
+  void on_synced(uint64_t number) {
+    delivery_.synced(number);
+    forget_lane_before();
+  }
 
   // --- The connection to the server ---
   Server server() const { return server_; }
@@ -163,6 +173,9 @@ class OutboundStream {
  private:
   bool link_up() const { return peer_->link().up(); }
   void change_to(Server next);
+  void forget_lane_before() {
+    if (delivery_.all_taken()) lane_before_ = 0;
+  }
   void attach();
   void send_open();
   void send_call(Call* call, engine::FrameHeader header, Bytes part);
@@ -178,6 +191,9 @@ class OutboundStream {
   PeerLink* peer_ = nullptr;
   uint32_t id_ = 0;           // 0: no stream
   uint32_t lane_number_ = 0;  // 0: the link's TCP connection
+  // The lane that the peer uses for the stream, while the peer has taken no frame from the stream's
+  // own lane; otherwise 0.
+  uint32_t lane_before_ = 0;
   engine::Lane* lane_ = nullptr;
   engine::RdmaLane* rdma_ = nullptr;  // equal to lane_ if lane_ is an RDMA lane, or else null
   bool opened_ = false;

@@ -10,20 +10,28 @@
 //
 // A lane that no call uses is closed, unless one of these conditions holds:
 //   · The lane failed, and is up again for less than limits.lane_settle.
+//   · A stream is on the lane. The end of the lane would end the stream.
 //   · An endpoint whose calls wanted the lane still has a client connection with a stream on the
 //     link. The next call of this client connection then finds the lane open.
+//
+// Some lanes are wanted only by trials of `plan: learned`. At most kTrialLanesMost of them exist:
+// prepare() closes one to make room for another, unless the lane is reserved: for kReserved after
+// prepare(), or until its trial. If a lane that calls want is refused, the lanes for trials are
+// closed, because they may take the memory that this lane needs.
 //
 // Thread   the worker's.
 // Errors   PeerLanesEvents::on_lane_lost(), with the reason as text.
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "base/reactor.h"
 #include "daemon/metrics/call_ways.h"
 #include "daemon/metrics/fallback.h"
+#include "daemon/proxy/outbound/trial_lanes.h"
 #include "daemon/routing/lane_key.h"
 #include "engine/link/lane_set.h"
 
@@ -59,8 +67,14 @@ class PeerLanesEvents {
                                           bool is_next) = 0;
   // Returns true if a client connection of one of these endpoints has a stream on the link.
   virtual bool has_clients(const std::vector<size_t>& endpoints) const = 0;
-  // Reports that the lane failed. Frames that were on their way may have arrived or not.
+  // Returns true if the peer may still use this lane for a stream, even if no call is in flight:
+  // its end would end the stream too.
+  virtual bool has_streams(uint32_t lane) const = 0;
+  // Reports that the lane is gone. Frames that were on their way may have arrived or not.
   virtual void on_lane_lost(uint32_t lane, const std::string& reason) = 0;
+  // Reports, before on_lane_lost(), that an existing lane of this kind has failed, and not all
+  // lanes of the link with it.
+  virtual void on_lane_failed(const LaneKey& key) = 0;
   // Reports that the lane no longer uses the borrowed range of this frame.
   virtual void on_lane_returned(uint32_t lane, uint64_t frame) = 0;
   // Reports that the lane no longer uses any borrowed range or landing.
@@ -73,6 +87,11 @@ class PeerLanes final : private engine::LaneSetEvents {
  public:
   static constexpr Duration kRetryMin = std::chrono::milliseconds(100);
   static constexpr Duration kRetryMax = std::chrono::seconds(10);
+  static constexpr size_t kTrialLanesMost = 4;
+  static constexpr Duration kReserved = std::chrono::seconds(2);
+  // How long no lane is opened for trials after lanes for trials were closed, because a lane that
+  // calls want was refused.
+  static constexpr Duration kTrialPause = std::chrono::seconds(10);
 
   // Manages the RDMA lanes of `session`, which must be up and whose peer must have RDMA. `settle`
   // is limits.lane_settle. All arguments passed by reference must outlive this object.
@@ -86,10 +105,19 @@ class PeerLanes final : private engine::LaneSetEvents {
     // The lane's protocols for requests and for replies, if `lane` is not 0.
     engine::ProtocolId request{};
     engine::ProtocolId response{};
+    bool exact = true;  // these are the protocols of the key, and no replacements
   };
   // Returns the lane for a call that wants a lane of kind `key`, from a client of this endpoint.
   // Begins to open the lane if the lane does not exist and no pause after a failure is running.
   Choice choose(const LaneKey& key, size_t endpoint);
+  // Returns the lane for a call of a trial, which prepare() has found to be up. Opens no lane.
+  Choice choose_for_trial(const LaneKey& key);
+  // Prepares a trial with lanes of these kinds: opens those that do not exist. `exact` is true if
+  // only the protocols of the keys will do, and no replacement for a leg that the peer does not
+  // have.
+  TrialLanes::Readiness prepare(std::span<const LaneKey> keys, bool exact);
+  // Forgets which endpoints have wanted the lane: calls no longer want it.
+  void release(const LaneKey& key);
   // Returns the legs that both sides can perform.
   uint32_t legs() const { return legs_; }
   // Returns the lane with this number. choose() must have returned the number, and the lane must
@@ -108,7 +136,7 @@ class PeerLanes final : private engine::LaneSetEvents {
   // Sends the queued frames of all lanes.
   void flush() { set_.flush(); }
   // Ends all lanes.
-  void end(const std::string& reason) { set_.end(reason); }
+  void end(const std::string& reason);
   // Returns true if the peer has taken all frames that were sent on the lanes.
   bool all_taken() { return set_.all_taken(); }
   std::vector<LaneStatus> status();
@@ -131,11 +159,21 @@ class PeerLanes final : private engine::LaneSetEvents {
     bool distrusted = false;  // the lane failed, and is not up again for limits.lane_settle yet
     uint64_t failures = 0;    // how often the lane failed after it had been up
     std::string last_error;
+    TimePoint reserved_until{};  // for a trial
+    bool made_room = false;      // since it was last up, its refusal has closed lanes for trials
   };
 
   bool is_orderly_end(uint32_t lane, bool was_up);
   bool trusts(Entry& entry) const;
   Entry& entry_of(const LaneKey& key);
+  Entry* find_entry(const LaneKey& key);
+  Choice up_choice(Entry& entry) const;
+  void open(Entry& entry);
+  static bool is_for_trials(const Entry& entry) { return entry.endpoints.empty(); }
+  bool can_close(const Entry& entry);
+  bool close_one_trial_lane(std::span<const LaneKey> except);
+  bool make_room(std::span<const LaneKey> keys);
+  bool close_trial_lanes();
   Entry* entry_with(uint32_t lane);
 
   Result<engine::LaneShape> on_lane_wanted(const engine::LaneWish& wish) override;
@@ -159,6 +197,8 @@ class PeerLanes final : private engine::LaneSetEvents {
   const uint32_t legs_;  // the legs that both sides can perform
   const Duration settle_;
   bool end_expected_ = false;
+  bool ends_ = false;        // end() was called
+  TimePoint trials_from_{};  // until then no lane is opened for trials
   PeerLanesEvents& events_;
   std::vector<Entry> entries_;
   engine::LaneSet set_;

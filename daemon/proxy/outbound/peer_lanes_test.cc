@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// daemon/proxy/outbound/peer_lanes_test.cc: tests in which cases an RDMA lane that ends has failed.
+// daemon/proxy/outbound/peer_lanes_test.cc: tests in which cases an RDMA lane that ends has failed,
+// and which lanes exist for trials.
 //
 // The test also plays the peer, with a fabric of its own, and can destroy the peer's lanes as the
 // end of the peer's process would.
@@ -7,6 +8,7 @@
 
 #include <gmock/gmock.h>
 
+#include <array>
 #include <functional>
 #include <utility>
 
@@ -35,15 +37,22 @@ struct QuietSession final : engine::SessionEvents {
   void on_session_down(engine::Session&, const std::string&) override {}
 };
 
-// The peer's side, which accepts every lane and sends no messages.
+// The peer's side, which accepts every lane by default, and sends no messages.
 struct FarLanes final : engine::LaneSetEvents {
   Result<engine::LaneShape> on_lane_wanted(const engine::LaneWish& wish) override {
+    if (refuses) {
+      ++refused;
+      return fail(ErrorCode::kExhausted, "no memory");
+    }
     return wish.back;
   }
   void on_lane_up(engine::LaneSet&, uint32_t) override {}
   void on_lane_message(engine::LaneSet&, uint32_t, const engine::FrameHeader&, engine::Bytes,
                        engine::Leg) override {}
   void on_lane_down(engine::LaneSet&, uint32_t, bool, const std::string&) override {}
+
+  bool refuses = false;
+  uint64_t refused = 0;
 };
 
 class PeerLanesTest : public testing::Test, public PeerLanesEvents {
@@ -106,11 +115,19 @@ class PeerLanesTest : public testing::Test, public PeerLanesEvents {
     return {};
   }
   bool has_clients(const std::vector<size_t>&) const override { return true; }
-  void on_lane_lost(uint32_t, const std::string& reason) override { lost_.push_back(reason); }
+  bool has_streams(uint32_t lane) const override { return lane == lane_with_stream_; }
+  void on_lane_lost(uint32_t, const std::string& reason) override {
+    lost_.push_back(reason);
+    if (on_lost_) on_lost_();
+  }
+  void on_lane_failed(const LaneKey& key) override { failed_.push_back(key); }
   void on_lane_returned(uint32_t, uint64_t) override {}
   void on_lane_gone(uint32_t) override {}
   void on_domain_gone() override {}
 
+  uint32_t lane_with_stream_ = 0;
+  std::function<void()> on_lost_;
+  std::vector<LaneKey> failed_;
   FakeReactor reactor_;
   QuietSession quiet_;
   FarLanes far_events_;
@@ -149,6 +166,118 @@ TEST_F(PeerLanesTest, ALaneThatVanishesUnderACallHasFailed) {
   lanes_->expect_end();
   far_process_ends();
   EXPECT_EQ(lanes_->status().at(0).failures, 1u);
+}
+
+// --- Trials ---
+
+using Readiness = TrialLanes::Readiness;
+
+struct PeerLanesTrials : PeerLanesTest {
+  LaneKey with_slots(uint32_t bytes) const {
+    LaneKey other = key_;
+    other.request_slot_bytes = other.response_slot_bytes = bytes;
+    return other;
+  }
+  Readiness prepare(const LaneKey& key) { return lanes_->prepare({&key, 1}, true); }
+  // Opens as many lanes for trials as there may be.
+  std::vector<LaneKey> open_all() {
+    std::vector<LaneKey> keys;
+    for (uint32_t bytes = 128; keys.size() < PeerLanes::kTrialLanesMost; bytes *= 2) {
+      keys.push_back(with_slots(bytes));
+      until([&] { return prepare(keys.back()) == Readiness::kUp; });
+      lanes_->choose_for_trial(keys.back());
+    }
+    return keys;
+  }
+};
+
+TEST_F(PeerLanesTrials, GetTheirLaneOnceItIsUp) {
+  const LaneKey other = with_slots(512);
+  EXPECT_EQ(lanes_->choose_for_trial(other).lane, 0u);
+  EXPECT_EQ(prepare(other), Readiness::kOpening);
+  EXPECT_EQ(lanes_->choose_for_trial(other).lane, 0u);
+  until([&] { return prepare(other) == Readiness::kUp; });
+  EXPECT_NE(lanes_->choose_for_trial(other).lane, 0u);
+  EXPECT_EQ(prepare(key_), Readiness::kUp) << "a lane that calls use";
+}
+
+TEST_F(PeerLanesTrials, HaveALimitedNumberOfLanes) {
+  const std::vector<LaneKey> keys = open_all();
+  EXPECT_EQ(lanes_->status().size(), 1 + PeerLanes::kTrialLanesMost);
+  until([&] { return prepare(with_slots(8192)) == Readiness::kUp; });
+  EXPECT_EQ(lanes_->status().size(), 1 + PeerLanes::kTrialLanesMost);
+  EXPECT_EQ(lanes_->choose_for_trial(keys.front()).lane, 0u) << "the oldest was closed";
+  EXPECT_TRUE(lost_.empty());
+}
+
+TEST_F(PeerLanesTrials, PrepareTwoLanesForOneWay) {
+  open_all();
+  const std::array both = {with_slots(64), with_slots(2048)};
+  until([&] { return lanes_->prepare(both, true) == Readiness::kUp; });
+  EXPECT_EQ(lanes_->status().size(), 1 + PeerLanes::kTrialLanesMost);
+}
+
+TEST_F(PeerLanesTrials, LeaveALaneOpenWhileAStreamIsOnIt) {
+  const std::vector<LaneKey> keys = open_all();
+  lane_with_stream_ = lanes_->choose_for_trial(keys.front()).lane;
+  until([&] { return prepare(with_slots(8192)) == Readiness::kUp; });
+  EXPECT_EQ(lanes_->choose_for_trial(keys[0]).lane, lane_with_stream_);
+  EXPECT_EQ(lanes_->choose_for_trial(keys[1]).lane, 0u) << "the next one was closed instead";
+}
+
+TEST_F(PeerLanesTrials, ReserveALaneUntilTheTrialForWhichItWasOpened) {
+  const std::vector<LaneKey> keys = open_all();
+  for (const LaneKey& key : keys) prepare(key);
+  for (int i = 0; i < 100; ++i, turn()) EXPECT_EQ(prepare(with_slots(8192)), Readiness::kOpening);
+  reactor_.advance(PeerLanes::kReserved);
+  until([&] { return prepare(with_slots(8192)) == Readiness::kUp; });
+  EXPECT_EQ(lanes_->status().size(), 1 + PeerLanes::kTrialLanesMost);
+}
+
+TEST_F(PeerLanesTrials, MakeRoomOnceForALaneThatCallsNeed) {
+  std::vector<LaneKey> keys = open_all();
+  prepare(keys.back());
+  far_events_.refuses = true;
+  const LaneKey wanted = with_slots(8192);
+  const auto calls_until = [&](const std::function<bool()>& holds) {
+    until([&] {
+      lanes_->choose(wanted, 0);
+      reactor_.advance(1s);
+      return holds();
+    });
+  };
+  calls_until([&] { return lanes_->status().size() == 2; });
+  EXPECT_GT(far_events_.refused, 0u);
+  far_events_.refuses = false;
+  EXPECT_EQ(prepare(keys.front()), Readiness::kUnable);
+  reactor_.advance(PeerLanes::kTrialPause);
+  keys = open_all();
+  far_events_.refuses = true;
+  const uint64_t before = far_events_.refused;
+  calls_until([&] { return far_events_.refused > before + 5; });
+  EXPECT_EQ(lanes_->status().size(), 2 + PeerLanes::kTrialLanesMost) << "that did not help";
+}
+
+TEST_F(PeerLanesTrials, BlameNoLaneForTheEndOfTheLink) {
+  open_all();
+  lanes_->end("the link is down");
+  EXPECT_EQ(lost_.size(), 1 + PeerLanes::kTrialLanesMost);
+  EXPECT_TRUE(failed_.empty());
+}
+
+TEST_F(PeerLanesTrials, MayUseAReleasedLane) {
+  lanes_->release(key_);
+  open_all();
+  EXPECT_EQ(lanes_->status().size(), PeerLanes::kTrialLanesMost) << "it was closed";
+}
+
+// A lane fails while the lanes are flushed. Its end lets a call begin, and with it a trial for
+// which another lane is closed.
+TEST_F(PeerLanesTrials, MayBeginWhileTheLanesAreFlushed) {
+  const std::vector<LaneKey> keys = open_all();
+  on_lost_ = [this] { prepare(with_slots(8192)); };
+  far_process_ends();
+  EXPECT_FALSE(lost_.empty());
 }
 
 }  // namespace

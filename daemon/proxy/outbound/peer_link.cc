@@ -4,6 +4,8 @@
 #include <glog/logging.h>
 
 #include <algorithm>
+#include <array>
+#include <span>
 #include <utility>
 
 #include "base/transitions.h"
@@ -17,6 +19,7 @@ PeerLink::PeerLink(Worker& worker, const PeerConfig& peer, engine::SessionOption
     : worker_(worker),
       rdma_(rdma),
       without_lanes_(rdma == nullptr ? Fallback::kNoFabric : Fallback::kPeerHasNone),
+      learned_(std::make_unique<LearnedRoutes>(worker.index(), seed)),
       registrations_(worker.reactor()),
       landings_(worker.counters().rdma.landed_bytes),
       link_(worker.reactor(), peer.link, std::move(options),
@@ -151,6 +154,33 @@ bool PeerLink::has_clients(const std::vector<size_t>& endpoints) const {
   return std::ranges::any_of(streams_, [&](const auto& stream) {
     return std::ranges::find(endpoints, stream.second->endpoint()) != endpoints.end();
   });
+}
+
+bool PeerLink::has_streams(uint32_t lane) const {
+  return std::ranges::any_of(
+      streams_, [lane](const auto& stream) { return stream.second->may_use_lane(lane); });
+}
+
+// --- Learning ---
+
+PeerLink::Readiness PeerLink::prepare(const LearnedWay& way) {
+  if (way.plan.path == Path::kTcp) return Readiness::kUp;
+  if (!lanes_) return Readiness::kUnable;
+  const std::array keys = {way.lanes.small.at(peer_cores_), way.lanes.large.at(peer_cores_)};
+  const size_t distinct = keys[0] == keys[1] ? 1 : 2;
+  return lanes_->prepare(std::span(keys).first(distinct), way.exact);
+}
+
+void PeerLink::release(const LearnedWay& way) {
+  if (way.plan.path == Path::kTcp || !lanes_) return;
+  for (const WantedLane* wanted : {&way.lanes.small, &way.lanes.large}) {
+    const LaneKey& key = wanted->at(peer_cores_);
+    if (!learned_->is_wanted(key, peer_cores_)) lanes_->release(key);
+  }
+}
+
+void PeerLink::on_lane_failed(const LaneKey& key) {
+  learned_->on_lane_failed(key, peer_cores_, worker_.reactor().now(), *this);
 }
 
 // Ends the streams on the lane at both sides, because frames that were on their way can be lost.

@@ -24,6 +24,7 @@
 
 #include "config/node.h"
 #include "daemon/proxy/landings.h"
+#include "daemon/proxy/outbound/learned_routes.h"
 #include "daemon/proxy/outbound/peer_lanes.h"
 #include "daemon/proxy/zero_copy.h"
 #include "engine/link/calibration_session.h"
@@ -34,7 +35,7 @@ namespace hat {
 class ClientConnection;
 class Worker;
 
-class PeerLink final : public engine::LinkEvents, public PeerLanesEvents {
+class PeerLink final : public engine::LinkEvents, public PeerLanesEvents, public TrialLanes {
  public:
   // Makes a link that does not connect yet. `rdma` is null if this host has no fabric. `seed` is
   // for the random times between attempts to connect.
@@ -59,6 +60,18 @@ class PeerLink final : public engine::LinkEvents, public PeerLanesEvents {
     return lanes_ ? lanes_->choose(wanted.at(peer_cores_), endpoint)
                   : PeerLanes::Choice{.why = without_lanes_};
   }
+  // Returns the lane for a call of a trial.
+  PeerLanes::Choice choose_for_trial(const WantedLane& wanted) {
+    return lanes_ ? lanes_->choose_for_trial(wanted.at(peer_cores_))
+                  : PeerLanes::Choice{.why = without_lanes_};
+  }
+  Readiness prepare(const LearnedWay& way) override;
+  void release(const LearnedWay& way) override;
+  // Returns what was learned about the calls to the peer. When a link is replaced, the new link
+  // continues.
+  LearnedRoutes& learned() { return *learned_; }
+  const LearnedRoutes& learned() const { return *learned_; }
+  void continue_learning(PeerLink& replaced) { std::swap(learned_, replaced.learned_); }
 
   // Begins a stream for `connection`, and returns the stream's number. Call it only while the link
   // can carry new calls (Link::takes_calls()).
@@ -104,7 +117,9 @@ class PeerLink final : public engine::LinkEvents, public PeerLanesEvents {
   void defer_delete(std::unique_ptr<engine::Session> session) override;
 
   bool has_clients(const std::vector<size_t>& endpoints) const override;
+  bool has_streams(uint32_t lane) const override;
   void on_lane_lost(uint32_t lane, const std::string& reason) override;
+  void on_lane_failed(const LaneKey& key) override;
   void on_lane_returned(uint32_t lane, uint64_t frame) override {
     borrowed_ranges_.returned(lane, frame);
   }
@@ -134,6 +149,7 @@ class PeerLink final : public engine::LinkEvents, public PeerLanesEvents {
   std::unordered_map<uint32_t, ClientConnection*> streams_;
   // The last frames of ended streams that were sent on RDMA lanes and may not have arrived yet.
   std::vector<LastFrame> last_frames_;
+  std::unique_ptr<LearnedRoutes> learned_;
   Registrations registrations_;
   BorrowedRanges borrowed_ranges_;
   Landings landings_;

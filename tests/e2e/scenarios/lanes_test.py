@@ -213,7 +213,7 @@ class Lanes(Scenario):
             self.assertEqual(by_rdma(nodes.a, "add"), 0)
             errors = [lane["last_error"] for link in nodes.a.get("/status")["links"] for lane in link["lanes"]]
             self.assertTrue(any(error.startswith("the peer: " + why) for error in errors), errors)
-            self.assertIn("peer host-a: an RDMA lane was refused, so its calls use TCP: " + why, nodes.b.log())
+            self.assertIn("peer host-a: an RDMA lane was refused; calls that want it use TCP: " + why, nodes.b.log())
             metrics = ask(nodes.b.admin, "GET", "/metrics")[1]
             self.assertRegex(metrics, r"(?m)^hatrpc_lanes_refused_total [1-9]")
             self.assertRegex(metrics, r"(?m)^hatrpc_rdma_memory_bytes ")

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// bench/time_histogram.h: a histogram of times in fixed memory, like HdrHistogram. Its error is at
+// base/time_histogram.h: a histogram of times in fixed memory, like HdrHistogram. Its error is at
 // most 0.4 %.
 //
 // Below 256 ns there is a counter for each nanosecond. From 256 ns on there are 128 counters for

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "bench/time_histogram.h"
+#include "base/time_histogram.h"
 
 #include <gtest/gtest.h>
 

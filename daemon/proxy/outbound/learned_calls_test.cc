@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+// daemon/proxy/outbound/learned_calls_test.cc: two workers carry calls of a function with
+// `plan: learned`, over lanes of the loop fabric.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <set>
+
+#include "daemon/proxy/fake_pair.h"
+
+namespace hat {
+namespace {
+
+using namespace std::chrono_literals;
+
+FunctionSpec learned(Hints hints = {}) {
+  hints.plan = PlanSource::kLearned;
+  return {.name = "get", .hints = {.both = hints, .client = {}, .server = {}}};
+}
+
+class LearnedCalls : public testing::Test {
+ protected:
+  // Makes `count` calls. The reply to each takes 100 ms, of which the server needs a half.
+  void call(FakePair& pair, const FakePair::WirePointer& client, int count) {
+    for (int i = 0; i < count; ++i) {
+      ASSERT_EQ(pair.call(client, get_call(), get_reply()), get_reply()) << "call " << i;
+      const LinkStatus link = pair.caller().worker->link_status().at(0);
+      lanes_most_ = std::max(lanes_most_, link.lanes.size());
+    }
+  }
+  static FunctionCounters& counters(FakePair& pair) {
+    return pair.caller().metrics.find("Kv", "get").at(Side::kClient, 0);
+  }
+  static uint64_t fallbacks(FakePair& pair) {
+    uint64_t count = 0;
+    for (const Counter& one : counters(pair).fallbacks) count += one.value();
+    return count;
+  }
+  static std::set<Carrier> carriers(FakePair& pair) {
+    std::set<Carrier> all;
+    CallWays::Counts counts{};
+    counters(pair).ways.add_to(counts);
+    for (const WayCount& way : CallWays::list(counts)) all.insert(way.way.request);
+    return all;
+  }
+  static LearnedStatus status(FakePair& pair) {
+    return pair.caller().worker->learned_status().at(0);
+  }
+
+  size_t lanes_most_ = 0;
+};
+
+TEST_F(LearnedCalls, TryTheProtocolsWithoutLosingACall) {
+  FakePair pair(learned());
+  call(pair, pair.connect_client(), 2'000);
+  EXPECT_GT(status(pair).trials, 20u);
+  EXPECT_GE(carriers(pair).size(), 8u);
+  EXPECT_EQ(fallbacks(pair), 1u) << "the first call of all; a trial waits for its lane";
+  // The lane of a choice that is no longer the current one counts as a lane for trials, but it is
+  // closed only when the next trial needs room.
+  EXPECT_LE(lanes_most_, 2 + PeerLanes::kTrialLanesMost);
+  EXPECT_EQ(counters(pair).latency.read().count(), 2'000u);
+}
+
+TEST_F(LearnedCalls, AreNotLearnedWithoutTheHint) {
+  FakePair pair({.name = "get"});
+  call(pair, pair.connect_client(), 300);
+  EXPECT_TRUE(pair.caller().worker->learned_status().empty());
+  EXPECT_EQ(carriers(pair).size(), 2u) << "TCP while the lane opens, and the plan's protocol";
+}
+
+// With the hint protocol, only polling modes are tried: of each the worker polls for another time.
+TEST_F(LearnedCalls, TryThePollingModes) {
+  FakePair pair(learned({.perf_goal = PerfGoal::kLatency, .protocol = "rfp"}));
+  const FakePair::WirePointer client = pair.connect_client();
+  call(pair, client, 20);
+  const size_t at_first = pair.reactor().polled_for.size();
+  call(pair, client, 500);
+  EXPECT_GT(status(pair).trials, 0u);
+  EXPECT_LT(at_first, 3u);
+  EXPECT_EQ(pair.reactor().polled_for.size(), 3u);
+  EXPECT_LE(lanes_most_, 1u);
+}
+
+// A client that never waits for all its answers moves to the lane of the current choice, as without
+// `plan: learned`, and takes no part in trials.
+TEST_F(LearnedCalls, ThatArePipelinedUseTheCurrentChoice) {
+  FakePair pair(learned());
+  const FakePair::WirePointer client = pair.connect_client();
+  pair.send(client, get_call());
+  pair.pass(10ms);
+  std::string got;
+  int over_tcp = 1;
+  for (int i = 0; i < 100; ++i) {
+    over_tcp += pair.send(client, get_call()) ? 1 : 0;
+    pair.pass(10ms);
+    got += pair.answer(client, get_reply());
+  }
+  EXPECT_EQ(got.size(), 100 * get_reply().size());
+  EXPECT_LE(over_tcp, 3);
+  EXPECT_EQ(status(pair).trials, 0u);
+  EXPECT_EQ(carriers(pair).size(), 2u) << "TCP while the lane opens, and the plan's protocol";
+}
+
+// The server replies sooner to requests that come over TCP.
+TEST_F(LearnedCalls, MoveToTheBestWay) {
+  // The calls of unlisted functions, which are not learned about, want another lane.
+  FakePair pair(learned({.payload_bytes = 1000}));
+  const FakePair::WirePointer client = pair.connect_client();
+  bool over_tcp = false;
+  for (int i = 0; i < 3'000; ++i) {
+    over_tcp = pair.send(client, get_call());
+    pair.pass(over_tcp ? 10ms : 60ms);
+    ASSERT_EQ(pair.answer(client, get_reply()), get_reply()) << "call " << i;
+  }
+  EXPECT_TRUE(status(pair).choice.starts_with("tcp, ")) << status(pair).choice;
+  EXPECT_GE(status(pair).changes, 1u);
+  EXPECT_TRUE(over_tcp);
+  EXPECT_FALSE(pair.caller().worker->link_status().at(0).lanes.empty());
+  pair.pass(40s);
+  EXPECT_TRUE(pair.caller().worker->link_status().at(0).lanes.empty())
+      << "calls want none, although the client is connected";
+}
+
+// A lane on which an idle client's stream is stays open, because its end would end the stream, and
+// with it the client's connection to the server.
+TEST_F(LearnedCalls, KeepTheLaneOfAnIdleClient) {
+  FakePair pair(learned());
+  const FakePair::WirePointer client = pair.connect_client();
+  for (int i = 0; i < 30; ++i) {
+    call(pair, client, 20 + i);
+    pair.pass(40s);
+    EXPECT_FALSE(client->closed);
+  }
+  EXPECT_EQ(fallbacks(pair), 1u);
+}
+
+}  // namespace
+}  // namespace hat

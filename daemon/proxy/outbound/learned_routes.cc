@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/proxy/outbound/learned_routes.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/check.h"
+
+namespace hat {
+
+void LearnedRoutes::set_table(std::shared_ptr<const RoutingTable> table, TrialLanes& lanes) {
+  std::vector<LearnedWay> before;
+  for (const Function& function : functions_) {
+    if (function.learned != nullptr) before.push_back(function.learned->current_way());
+  }
+  table_ = std::move(table);
+  functions_.clear();
+  for (const Route* route : table_->learned()) {
+    const FunctionCounters& counters = route->metrics->at(Side::kClient, worker_);
+    const auto known = all_.find(&counters);
+    LearnedRoute* learned = known == all_.end() ? nullptr : known->second.get();
+    if (learned != nullptr) learned->set_plan(route->learned);
+    functions_.push_back({route, &counters, learned});
+  }
+  for (const LearnedWay& way : before) lanes.release(way);  // unless it is wanted
+}
+
+LearnedRoute* LearnedRoutes::find(uint32_t number, const FunctionCounters& counters) {
+  if (number > functions_.size()) return nullptr;
+  Function& function = functions_[number - 1];
+  if (function.counters != &counters) return nullptr;
+  if (function.learned == nullptr) {
+    auto made = std::make_unique<LearnedRoute>(function.route->learned, seed_ + number);
+    function.learned = made.get();
+    all_.emplace(&counters, std::move(made));
+  }
+  return function.learned;
+}
+
+bool LearnedRoutes::is_wanted(const LaneKey& key, const engine::CoreCounts& server) const {
+  const auto wants = [&](const Route& route) {
+    const WantedLanes* lanes = &route.lanes;
+    if (route.learned_number != 0) {
+      const LearnedRoute* learned = functions_[route.learned_number - 1].learned;
+      if (learned != nullptr) lanes = &learned->current_way().lanes;
+    }
+    return lanes->small.at(server) == key || lanes->large.at(server) == key;
+  };
+  return std::ranges::any_of(table_->services(), [&](const auto& service) {
+    return wants(service->other()) || std::ranges::any_of(service->functions(), wants);
+  });
+}
+
+void LearnedRoutes::on_lane_failed(const LaneKey& key, const engine::CoreCounts& server,
+                                   TimePoint now, TrialLanes& lanes) {
+  for (const Function& function : functions_) {
+    if (function.learned != nullptr) function.learned->on_lane_failed(key, server, now, lanes);
+  }
+}
+
+std::vector<LearnedStatus> LearnedRoutes::status(const std::string& peer) const {
+  std::vector<LearnedStatus> all;
+  for (const Function& function : functions_) {
+    if (function.learned == nullptr) continue;
+    LearnedStatus& status = all.emplace_back(function.learned->status());
+    status.peer = peer;
+    status.service = function.route->service;
+    status.method = function.route->method;
+  }
+  return all;
+}
+
+}  // namespace hat

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// daemon/routing/learned_plan.h: the choices among which hatrpcd learns for a function with the
+// hint `plan: learned`. A choice is a way (protocols and slots) and a polling mode.
+//
+// The ways are the plan of the hints, each RDMA protocol for requests and replies of all sizes, and
+// TCP. A hint reduces them: with `protocol` or `transport: tcp` only the plan of the hints is left,
+// `transport: rdma` excludes TCP, and `polling` excludes the other polling modes. Busy polling,
+// which can occupy a core, is a choice only with perf_goal latency or throughput.
+//
+// The ways differ in the slots too: a protocol that uses slots is a way with slots for the hint
+// payload_size, and another one with the largest slots. So this size decides which messages use a
+// rendezvous. Ways that would lead to the same lanes are one way.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "config/hints.h"
+#include "daemon/routing/lane_key.h"
+#include "engine/plan/planner.h"
+
+namespace hat {
+
+struct LearnedWay {
+  std::string name;   // such as "direct_write_imm", "direct_write_imm with 64KiB slots" or "tcp"
+  engine::Plan plan;  // of the client's side
+  WantedLanes lanes;
+  // True for all ways but the plan of the hints: a lane with a replacement for a protocol that the
+  // peer cannot use is of no use.
+  bool exact = true;
+};
+
+struct LearnedPlan {
+  std::optional<PerfGoal> goal;  // of the client's side: decides what counts as cost
+  std::vector<LearnedWay> ways;  // the first one is the plan of the hints
+  std::vector<Polling> pollings;
+  size_t first_polling = 0;  // the index in `pollings` of the polling mode of the hints' plan
+
+  size_t choices() const { return ways.size() * pollings.size(); }
+  // Returns a choice, by its number in engine::Learner, as text: "rfp, event".
+  std::string name(size_t choice) const;
+  // Returns true if both have the same choices in the same order, so that what was learned for one
+  // holds for the other.
+  bool has_choices_of(const LearnedPlan& other) const;
+};
+
+// Returns the choices of a function whose hints have `plan: learned`; null if the hints and the
+// host leave only one choice. `client` and `server` are the hints of the two sides, and `hinted` is
+// the plan of the client's side.
+std::shared_ptr<const LearnedPlan> learned_plan(const engine::Plan& hinted, const Hints& client,
+                                                const Hints& server, const engine::HostFacts& host);
+
+}  // namespace hat

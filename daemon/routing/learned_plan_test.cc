@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/routing/learned_plan.h"
+
+#include <gmock/gmock.h>
+
+#include <algorithm>
+
+#include "config/hint_keys.h"
+
+namespace hat {
+namespace {
+
+using testing::Contains;
+using testing::Not;
+
+const engine::HostFacts kRdmaHost{8, 8, true, ""};
+
+std::shared_ptr<const LearnedPlan> plan_for(Hints hints) {
+  hints.plan = PlanSource::kLearned;
+  return learned_plan(make_plan(hints, kRdmaHost), hints, hints, kRdmaHost);
+}
+
+std::vector<std::string> names(const LearnedPlan& plan) {
+  std::vector<std::string> all;
+  for (const LearnedWay& way : plan.ways) all.push_back(way.name);
+  return all;
+}
+
+TEST(LearnedPlan, BeginsWithThePlanOfTheHints) {
+  const auto plan = plan_for({.perf_goal = PerfGoal::kResUtil});
+  const engine::Plan hinted = make_plan({.perf_goal = PerfGoal::kResUtil}, kRdmaHost);
+  EXPECT_EQ(plan->ways[0].plan.small, hinted.small);
+  EXPECT_EQ(plan->ways[0].plan.large, hinted.large);
+  EXPECT_EQ(plan->pollings[plan->first_polling], hinted.polling);
+  EXPECT_FALSE(plan->ways[0].exact);
+}
+
+TEST(LearnedPlan, HasEachProtocolAndTcpOnce) {
+  const auto plan = plan_for({.perf_goal = PerfGoal::kLatency});
+  const std::vector<std::string> all = names(*plan);
+  for (const std::string_view name : kProtocolWords) {
+    // The plan of the hints already is direct_write_imm for all sizes, and the lanes of eager are
+    // those of hybrid_eager_rndv.
+    const int times = name == "direct_write_imm" || name == "eager" ? 0 : 1;
+    EXPECT_EQ(std::ranges::count(all, name), times) << name;
+  }
+  EXPECT_THAT(all, Contains("direct_write_imm with 64KiB slots"));
+  EXPECT_THAT(all, Not(Contains("write_rndv with 64KiB slots"))) << "it uses no slots";
+  EXPECT_THAT(all, Not(Contains("hybrid_eager_rndv with 64KiB slots"))) << "a SEND has 4 KiB";
+  EXPECT_THAT(all, Contains("tcp"));
+  EXPECT_THAT(names(*plan_for({.payload_bytes = 64 * 1024})),
+              Not(Contains("direct_write_imm with 64KiB slots")))
+      << "its slots are as large already";
+}
+
+TEST(LearnedPlan, HasOnlyWhatTheHintsAllow) {
+  struct Row {
+    const char* what;
+    Hints hints;
+    bool has_tcp;
+    bool has_protocols;
+    std::vector<Polling> pollings;
+  };
+  const std::vector<Polling> all = {Polling::kBusy, Polling::kEvent, Polling::kAdaptive};
+  const std::vector<Polling> sparing = {Polling::kEvent, Polling::kAdaptive};
+  const std::vector<Row> rows = {
+      {"latency", {.perf_goal = PerfGoal::kLatency}, true, true, all},
+      {"throughput", {.perf_goal = PerfGoal::kThroughput}, true, true, all},
+      {"res_util", {.perf_goal = PerfGoal::kResUtil}, true, true, sparing},
+      {"no goal", {}, true, true, sparing},
+      {"polling", {.polling = Polling::kBusy}, true, true, {Polling::kBusy}},
+      {"transport rdma", {.transport = Path::kRdma}, false, true, sparing},
+      {"protocol", {.protocol = "rfp"}, false, false, sparing},
+  };
+  for (const Row& row : rows) {
+    const auto plan = plan_for(row.hints);
+    ASSERT_NE(plan, nullptr) << row.what;
+    EXPECT_EQ(std::ranges::count(names(*plan), "tcp"), row.has_tcp ? 1 : 0) << row.what;
+    EXPECT_EQ(plan->ways.size() > 2, row.has_protocols) << row.what;
+    EXPECT_EQ(plan->pollings, row.pollings) << row.what;
+  }
+}
+
+TEST(LearnedPlan, IsNullIfTheHintsLeaveOneChoice) {
+  EXPECT_EQ(plan_for({.polling = Polling::kBusy, .protocol = "rfp"}), nullptr);
+}
+
+TEST(LearnedPlan, NamesItsChoices) {
+  const auto plan = plan_for({.perf_goal = PerfGoal::kLatency});
+  EXPECT_EQ(plan->name(0), "the plan of the hints, busy");
+  EXPECT_EQ(plan->name(plan->choices() - 2), "chained_write_send with 64KiB slots, event");
+}
+
+TEST(LearnedPlan, KnowsWhetherItsChoicesHaveChanged) {
+  const auto plan = plan_for({.perf_goal = PerfGoal::kLatency});
+  EXPECT_TRUE(plan->has_choices_of(*plan_for({.perf_goal = PerfGoal::kLatency})));
+  EXPECT_FALSE(plan->has_choices_of(*plan_for({.perf_goal = PerfGoal::kThroughput})));
+  EXPECT_FALSE(
+      plan->has_choices_of(*plan_for({.perf_goal = PerfGoal::kLatency, .payload_bytes = 128})));
+}
+
+}  // namespace
+}  // namespace hat

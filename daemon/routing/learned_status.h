@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// daemon/routing/learned_status.h: what one worker has learned about the calls of one function to
+// one peer, for hatctl.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace hat {
+
+struct LearnedStatus {
+  std::string peer;
+  std::string service;
+  std::string method;
+  std::string choice;      // the current one
+  bool searching = false;  // some other choice is not rejected
+  uint64_t trials = 0;     // of all choices
+  uint64_t changes = 0;    // of the current choice
+  double noise = 0;        // the standard error of one trial's result, as a share of the cost
+  std::string measures;    // what the costs are, such as "mean time of a call"
+  struct Cost {
+    std::string choice;
+    double ns = 0;
+  };
+  // The choices that were measured, each with its last cost: the current one, then the others from
+  // the cheapest on.
+  std::vector<Cost> costs;
+};
+
+}  // namespace hat

@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: Apache-2.0
+"""tests/e2e/scenarios/learned_test.py: a service with `plan: learned`. While clients call, the daemon tries other
+protocols. No call may fail, also while the load changes, and a reload must end the trials."""
+
+import json
+import subprocess
+import threading
+import time
+
+import yaml
+
+from setting import PROGRAMS, Client, Scenario, main, manifest, probe_nodes
+from nodes import wait_until
+
+CALLERS = 4
+WAIT = 60  # seconds
+
+
+def learned(source):
+    whole = yaml.safe_load(manifest())
+    whole["services"]["Probe"].setdefault("hint", {})["plan"] = source
+    return yaml.safe_dump(whole)
+
+
+def function(node, name):
+    [found] = [one for service in node.get("/routes")["services"] if service["service"] == "Probe"
+               for one in service["functions"] if one["method"] == name]
+    return found
+
+
+def trials(node):
+    return sum(one["trials"] for one in function(node, "echo")["learned"])
+
+
+def protocols(node):
+    return {one["request_protocol"] for one in function(node, "echo")["carried"]}
+
+
+class Callers:
+    """Threads that echo messages of `size` bytes until the end. A context manager."""
+
+    def __init__(self, nodes):
+        self.nodes, self.size, self.going, self.errors, self.calls = nodes, 64, True, [], 0
+        self.threads = [threading.Thread(target=self.run) for _ in range(CALLERS)]
+
+    def run(self):
+        try:
+            with Client(self.nodes) as calls:
+                while self.going:
+                    message = b"m" * self.size
+                    if calls.echo(message) != message:
+                        raise ValueError("a wrong reply")
+                    self.calls += 1
+        except Exception as error:  # of any kind: it is a call that has failed
+            self.errors.append(repr(error))
+
+    def __enter__(self):
+        for thread in self.threads:
+            thread.start()
+        return self
+
+    def __exit__(self, *_):
+        self.going = False
+        for thread in self.threads:
+            thread.join()
+
+
+class Learned(Scenario):
+    def test_trials_lose_no_call_and_end_with_the_hint(self):
+        with probe_nodes(manifest_text=learned("learned")) as nodes, Callers(nodes) as callers:
+            wait_until("12 trials", lambda: trials(nodes.a) >= 12, WAIT)
+            self.assertGreaterEqual(len(protocols(nodes.a)), 4, protocols(nodes.a))
+            before = trials(nodes.a)
+            callers.size = 64 * 1024
+            wait_until("12 trials with large messages", lambda: trials(nodes.a) >= before + 12, WAIT)
+
+            for one in function(nodes.a, "echo")["learned"]:
+                self.assertEqual(one["peer"], nodes.b.name)
+                self.assertEqual(one["costs"][0]["choice"], one["choice"], one)
+            text = subprocess.run([PROGRAMS / "hatctl", "--socket", nodes.a.admin, "routes", "Probe.echo"],
+                                  capture_output=True, text=True, check=True, timeout=60).stdout
+            self.assertIn("  learned  ", text)
+            self.assertIn("measured (time between two calls, ±", text)
+            self.assertEqual(function(nodes.b, "echo")["learned"], [], "the server's daemon does not learn")
+
+            nodes.manifest.write_text(learned("hinted"))
+            report = json.loads(subprocess.run(
+                [PROGRAMS / "hatctl", "--socket", nodes.a.admin, "reload", "--json"], capture_output=True, text=True,
+                check=True, timeout=60).stdout)
+            self.assertTrue(any("Probe.echo: client: plan learned → hinted" in change for change in report["changes"]),
+                            report)
+            self.assertEqual(function(nodes.a, "echo")["learned"], [])
+            calls = callers.calls
+            time.sleep(0.5)
+            self.assertGreater(callers.calls, calls)
+            self.assertEqual(callers.errors, [])
+
+
+if __name__ == "__main__":
+    main()
