@@ -134,7 +134,7 @@ TEST(Routes, ShowWhatWasLearned) {
                   {"costs",
                    {cost("rfp, busy", 41'000), cost("eager, busy", 55'000), cost("tcp, busy", 6e6),
                     cost("pilaf, busy", 7e6), cost("farm, busy", 8e6)}}};
-  function["learned"] = {learned};
+  function["learned"] = json::array({learned});
   EXPECT_THAT(routes_text(routes, kPipe),
               HasSubstr("\n  learned  rfp, busy, to host-b (worker 1): searching, 31 trials, 1 "
                         "change\n"
@@ -143,7 +143,7 @@ TEST(Routes, ShowWhatWasLearned) {
   learned["searching"] = false;
   learned["costs"] = json::array();
   learned["changes"] = 2;
-  function["learned"] = {learned};
+  function["learned"] = json::array({learned});
   EXPECT_THAT(routes_text(routes, kPipe), HasSubstr("(worker 1): 31 trials, 2 changes\n  carried"));
 }
 

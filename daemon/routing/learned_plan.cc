@@ -36,10 +36,15 @@ bool alike(const WantedLanes& one, const WantedLanes& other) {
                             [](const auto& a, const auto& b) { return alike(a, b); });
 }
 
+// TCP needs no lanes.
+bool alike(const LearnedWay& one, const LearnedWay& other) {
+  return one.plan.path == other.plan.path &&
+         (one.plan.path == Path::kTcp || alike(one.lanes, other.lanes));
+}
+
 void add(std::vector<LearnedWay>& ways, LearnedWay way) {
-  const bool is_new = std::ranges::none_of(ways, [&](const LearnedWay& one) {
-    return one.plan.path == way.plan.path && alike(one.lanes, way.lanes);
-  });
+  const bool is_new =
+      std::ranges::none_of(ways, [&](const LearnedWay& one) { return alike(one, way); });
   if (is_new) ways.push_back(std::move(way));
 }
 
@@ -117,9 +122,8 @@ std::string LearnedPlan::name(size_t choice) const {
 bool LearnedPlan::has_choices_of(const LearnedPlan& other) const {
   return goal == other.goal && pollings == other.pollings &&
          std::ranges::equal(ways, other.ways, [](const LearnedWay& one, const LearnedWay& two) {
-           return one.name == two.name && one.plan.path == two.plan.path &&
-                  one.plan.small_bytes_max == two.plan.small_bytes_max &&
-                  alike(one.lanes, two.lanes);
+           return one.name == two.name && one.plan.small_bytes_max == two.plan.small_bytes_max &&
+                  alike(one, two);
          });
 }
 
