@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <set>
 
+#include "base/whole_file.h"
 #include "config/manifest.h"
 #include "config/manifest_edit.h"
-#include "hatctl/whole_file.h"
 
 namespace hat::hatctl {
 namespace {

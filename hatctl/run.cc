@@ -7,6 +7,7 @@
 
 #include "base/nearest_word.h"
 #include "base/quantities.h"
+#include "base/whole_file.h"
 #include "daemon/tls/make_certificates.h"
 #include "hatctl/apply_advice.h"
 #include "hatctl/calibrate.h"
@@ -14,7 +15,6 @@
 #include "hatctl/http_client.h"
 #include "hatctl/launch.h"
 #include "hatctl/pages.h"
-#include "hatctl/whole_file.h"
 
 namespace hat::hatctl {
 namespace {

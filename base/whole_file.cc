@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "hatctl/whole_file.h"
+#include "base/whole_file.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -15,7 +15,7 @@
 #include "base/descriptor.h"
 #include "base/system_error.h"
 
-namespace hat::hatctl {
+namespace hat {
 namespace {
 
 namespace fs = std::filesystem;
@@ -93,10 +93,10 @@ Result<void> replace_whole(const WholeFile& file, const std::string& text) {
   HAT_TRY(const WholeFile now, read_whole(file.path));
   if (now.text != file.text) {
     return fail(ErrorCode::kBusy, "'" + file.path +
-                                      "' has changed since hatctl read it, and stays as it is; "
+                                      "' has changed since it was read, and stays as it is; "
                                       "run the command again");
   }
   return write_whole(file.path, text);
 }
 
-}  // namespace hat::hatctl
+}  // namespace hat

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "hatctl/whole_file.h"
+#include "base/whole_file.h"
 
 #include <gmock/gmock.h>
 #include <sys/stat.h>
@@ -10,7 +10,7 @@
 #include <fstream>
 #include <iterator>
 
-namespace hat::hatctl {
+namespace hat {
 namespace {
 
 namespace fs = std::filesystem;
@@ -109,4 +109,4 @@ TEST_F(WholeFiles, AreNotReadOrWrittenIfThisIsImpossible) {
 }
 
 }  // namespace
-}  // namespace hat::hatctl
+}  // namespace hat

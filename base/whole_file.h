@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// hatctl/whole_file.h: reads and replaces files of the daemon's configuration as a whole, because
+// base/whole_file.h: reads and replaces files of the daemon's configuration as a whole, because
 // the daemon watches these files and must never read half of one.
 //
 // A file is replaced by renaming a new file, which has the old file's mode and owner. If the path
@@ -13,7 +13,7 @@
 
 #include "base/result.h"
 
-namespace hat::hatctl {
+namespace hat {
 
 struct WholeFile {
   std::string path;
@@ -31,4 +31,4 @@ Result<void> write_whole(const std::string& path, const std::string& text);
 // file does not have the text `file.text` any more.
 Result<void> replace_whole(const WholeFile& file, const std::string& text);
 
-}  // namespace hat::hatctl
+}  // namespace hat
