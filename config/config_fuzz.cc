@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// config/config_fuzz.cc: a fuzz test that reads arbitrary bytes as a manifest, a profile and a node
-// configuration, and edits the hints of a manifest.
+// config/config_fuzz.cc: a fuzz test that reads arbitrary bytes as a manifest, a profile, learned
+// choices and a node configuration, and edits the hints of a manifest.
 #include <cstdlib>
 #include <optional>
 
 #include "config/hint_values.h"
+#include "config/learned_choices.h"
 #include "config/manifest.h"
 #include "config/manifest_edit.h"
 #include "config/node.h"
@@ -43,6 +44,13 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     const std::string written = hat::write_profile(profile);
     if (hat::write_profile(hat::read_profile(written, "again.yaml", of_profile)) != written)
       abort();
+  }
+  hat::Diagnostics of_choices;
+  const hat::LearnedChoices choices = hat::read_learned_choices(text, "fuzz.yaml", of_choices);
+  if (!of_choices.any_errors()) {
+    const std::string written = hat::write_learned_choices(choices);
+    if (hat::read_learned_choices(written, "again.yaml", of_choices) != choices) abort();
+    if (of_choices.any_errors()) abort();
   }
   hat::Diagnostics of_manifest;
   const hat::Manifest manifest = hat::read_manifest(text, "fuzz.yaml", of_manifest);

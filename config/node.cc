@@ -493,10 +493,10 @@ NodeConfig read_node_config(const std::string& text, const std::string& file,
               }},
              {"profile", false,
               [&](const YamlValue& v) {
-                node.profile = read_text(v, "profile").value_or("");
+                node.profile = read_file_name(v, "profile").value_or("");
                 node.profile_location = v.location();
-                if (node.profile.empty()) v.error("profile is empty; expected a file");
               }},
+             into("learned", false, node.learned, read_file_name),
              {"link", false, [&](const YamlValue& v) { node.link = read_link(v); }},
              {"peers", false, read_peers},
              {"endpoints", false,
@@ -515,7 +515,7 @@ NodeConfig read_node_config(const std::string& text, const std::string& file,
     if (!path.empty()) path = (folder / path).lexically_normal();
   };
   for (auto& [path, location] : node.manifests) place_in_folder(path);
-  place_in_folder(node.profile);
+  for (std::string* path : {&node.profile, &node.learned}) place_in_folder(*path);
   if (node.link.tls) {
     TlsConfig& tls = *node.link.tls;
     for (std::string* path : {&tls.certificate, &tls.key, &tls.ca, &tls.crl}) {

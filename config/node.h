@@ -210,6 +210,9 @@ struct NodeConfig {
   // configuration file is relative to the directory of that file.
   std::string profile;
   SourceLocation profile_location;
+  // The file in which the daemon keeps what it has learned (config/learned_choices.h), or empty.
+  // The path in the configuration file is relative to the directory of that file.
+  std::string learned;
   LinkConfig link;
   // The peers. A node can be its own peer, so that its clients can call its own servers.
   std::vector<PeerConfig> peers;

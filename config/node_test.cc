@@ -37,7 +37,7 @@ INSTANTIATE_TEST_SUITE_P(
         NodeRow{"unknown_key", "node: a\nworker: 2\n",
                 "n.yaml:2:1: error: unknown key 'worker' in node configuration (did you mean "
                 "'workers'?); expected one of node, fabric, workers, worker_cores, worker_nice, "
-                "manifests, profile, link, peers, endpoints, serves, admin, limits\n"},
+                "manifests, profile, learned, link, peers, endpoints, serves, admin, limits\n"},
         NodeRow{"no_name", "workers: 2\n", "n.yaml:1:1: error: node configuration has no 'node'\n"},
         NodeRow{"number_out_of_range", "node: a\nworkers: 0\nworker_nice: -30\n",
                 "n.yaml:2:10: error: workers: '0'; expected a number from 1 to 64\n"
@@ -64,7 +64,7 @@ INSTANTIATE_TEST_SUITE_P(
             "misspelt_and_so_missing", "nod: a\n",
             "n.yaml:1:1: error: unknown key 'nod' in node configuration (did you mean 'node'?); "
             "expected one of node, fabric, workers, worker_cores, worker_nice, manifests, "
-            "profile, link, peers, endpoints, serves, admin, limits\n"},
+            "profile, learned, link, peers, endpoints, serves, admin, limits\n"},
         NodeRow{"by_place",
                 "node: a\nlink: {insecure: true}\npeers: {b: {link: \"tcp:h:1\"}}\nendpoints:\n"
                 "  - {listen: \"tcp:127.0.0.1:9\", service: A, peers: [c]}\nworkers: 0\n",
@@ -204,6 +204,7 @@ TEST(NodeConfig, PathsBeginAtTheFoldersOfTheFileThatNamesThem) {
   const NodeConfig node = read_node_config(
       "node: host-a\n"
       "profile: costs.yaml\n"
+      "learned: state/learned.yaml\n"
       "manifests: [manifests, /etc/more]\n"
       "link:\n"
       "  listen: tcp:127.0.0.1:0\n"
@@ -211,6 +212,7 @@ TEST(NodeConfig, PathsBeginAtTheFoldersOfTheFileThatNamesThem) {
       "/etc/hatrpc/hatrpcd.yaml", diagnostics);
   ASSERT_FALSE(diagnostics.any_errors()) << diagnostics.text();
   EXPECT_EQ(node.profile, "/etc/hatrpc/costs.yaml");
+  EXPECT_EQ(node.learned, "/etc/hatrpc/state/learned.yaml");
   EXPECT_EQ(node.manifests[0].path, "/etc/hatrpc/manifests");
   EXPECT_EQ(node.manifests[1].path, "/etc/more");
   EXPECT_EQ(node.link.tls->certificate, "/etc/hatrpc/tls/a.pem");

@@ -23,7 +23,7 @@ GOOD_NODES = [
     "node: a\nfabric: tcp\nworkers: auto\nworker_nice: -5\nmanifests: []",
     "node: a\nworker_cores: auto", "node: a\nworker_cores: nic", "node: a\nworker_cores: 0",
     "node: a\nworker_cores: '0, 0-0'", "node: a\nworker_cores: [0, '0-0,0']",
-    "node: a\nfabric: loop\nprofile: measured.yaml", "node: a\nfabric: {kind: verbs, device: mlx5_0, port: 1, gid_index: 3}",
+    "node: a\nfabric: loop\nprofile: measured.yaml\nlearned: learned.yaml", "node: a\nfabric: {kind: verbs, device: mlx5_0, port: 1, gid_index: 3}",
     "node: a\nfabric: {max_pinned: 64MiB}",
     "node: a\nfabric: {faults: {seed: 3, delay: 1ms, refused_percent: 5, cut_within: 9, silent_within: 9}}",
     "node: a\nworkers: 3\nlink: {listen: 'tcp:0.0.0.0:7471', insecure: true}",
@@ -63,7 +63,7 @@ BAD_NODES = [
     "node: a\nserves: {S: {upstream: 'tcp:h:1', mode: pool}}",
     "node: a\nlimits: {spin: 50}", "node: a\nlimits: {max_message: 5 parsecs}",
     "node: a\nlimits: {max_pipelined: 0}", "node: a\nlimits: {max_links: 3}", "node: a\nlimits: {spins: 50us}", "node: [a]",
-    "node: a\nlimits: 3", "node: a\nprofile: [p.yaml]", "node: two words", "node: ''", "node: a\nserves: {9S: {upstream: 'tcp:h:1'}}",
+    "node: a\nlimits: 3", "node: a\nprofile: [p.yaml]", "node: a\nlearned: ''", "node: two words", "node: ''", "node: a\nserves: {9S: {upstream: 'tcp:h:1'}}",
     "node: a\nlink: {insecure: true}\npeers: {'b/c': {link: 'tcp:h:1'}}", "node: a\nadmin: {port: 3}",
 ]
 # Errors that only hatrpcd finds, and the schemas do not: values that depend on other keys, and ranges of sizes and times.

@@ -126,6 +126,7 @@ TEST(Routes, ShowWhatWasLearned) {
   json learned = {{"worker", 1},
                   {"peer", "host-b"},
                   {"choice", "rfp, busy"},
+                  {"kept", false},
                   {"searching", true},
                   {"trials", 31},
                   {"changes", 1},
@@ -145,6 +146,11 @@ TEST(Routes, ShowWhatWasLearned) {
   learned["changes"] = 2;
   function["learned"] = json::array({learned});
   EXPECT_THAT(routes_text(routes, kPipe), HasSubstr("(worker 1): 31 trials, 2 changes\n  carried"));
+  learned["kept"] = true;
+  learned["changes"] = 0;
+  function["learned"] = json::array({learned});
+  EXPECT_THAT(routes_text(routes, kPipe),
+              HasSubstr("(worker 1): kept from before the restart, 31 trials, 0 changes\n"));
 }
 
 TEST(Routes, SayWhetherTheHintNumaIsHonoured) {

@@ -75,9 +75,9 @@ std::string learned_text(const json& function, const Terminal& terminal) {
   for (const json& learned : function.value("learned", json::array())) {
     text += label_text("learned") + learned.at("choice").get<std::string>() + ", to " +
             learned.at("peer").get<std::string>() + " (worker " + learned.at("worker").dump() +
-            "): " + (learned.at("searching") ? "searching, " : "") +
-            plural(learned.at("trials"), "trial") + ", " + plural(learned.at("changes"), "change") +
-            "\n";
+            "): " + (learned.at("kept") ? "kept from before the restart, " : "") +
+            (learned.at("searching") ? "searching, " : "") + plural(learned.at("trials"), "trial") +
+            ", " + plural(learned.at("changes"), "change") + "\n";
     std::string costs;
     for (const json& cost : learned.at("costs") | std::views::take(kCostsShown)) {
       costs += (costs.empty() ? "" : "; ") + cost.at("choice").get<std::string>() + " " +

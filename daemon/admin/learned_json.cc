@@ -12,10 +12,15 @@ json status_json(const LearnedStatus& learned, size_t worker) {
   for (const auto& cost : learned.costs) {
     costs.push_back({{"choice", cost.choice}, {"ns", cost.ns}});
   }
-  return {{"worker", worker},         {"peer", learned.peer},
-          {"choice", learned.choice}, {"searching", learned.searching},
-          {"trials", learned.trials}, {"changes", learned.changes},
-          {"noise", learned.noise},   {"measures", learned.measures},
+  return {{"worker", worker},
+          {"peer", learned.peer},
+          {"choice", learned.choice},
+          {"kept", learned.is_kept},
+          {"searching", learned.searching},
+          {"trials", learned.trials},
+          {"changes", learned.changes},
+          {"noise", learned.noise},
+          {"measures", learned.measures},
           {"costs", std::move(costs)}};
 }
 

@@ -11,7 +11,7 @@
 namespace hat {
 
 // Returns one element for each worker and peer that calls of `route` have used: {worker, peer,
-// choice, searching, trials, changes, noise, measures, costs: [{choice, ns}]}.
+// choice, kept, searching, trials, changes, noise, measures, costs: [{choice, ns}]}.
 nlohmann::json learned_json(const Route& route, std::span<const LearnedReport> learned);
 
 }  // namespace hat

@@ -19,6 +19,7 @@ namespace hat {
 namespace {
 
 constexpr timeval kWatchInterval{1, 0};  // how often to check files for changes
+constexpr timeval kKeepInterval{10, 0};  // how often to keep what was learned
 constexpr std::array kSignals = {SIGHUP, SIGTERM, SIGINT, SIGUSR2};
 
 double unix_now() {
@@ -136,6 +137,7 @@ Daemon::Daemon(std::string config_file, Configuration configuration, Sockets soc
       node_(std::make_shared<const NodeConfig>(std::move(configuration.node))),
       start_unix_time_(unix_now()),
       metrics_(configuration.workers.size()),
+      kept_(KeptLearning::file_of(*node_)),
       sockets_(std::move(sockets)),
       threads_(std::move(threads)),
       base_(event_base_new()),
@@ -226,6 +228,7 @@ bool Daemon::run() {
   pthread_sigmask(SIG_BLOCK, &ours, nullptr);
   // Handles a signal that arrived while the event loop ended.
   if (has_given_way()) event_base_loop(base_.get(), EVLOOP_NONBLOCK);
+  keep_learned();
   admin_.reset();
   if (calibrator_) calibrator_->stop();
   threads_.clear();
@@ -235,6 +238,7 @@ bool Daemon::run() {
 
 void Daemon::serve() {
   phase_ = Phase::kServing;
+  begin_with_kept();
   accept();
   if (sockets_.offer) {
     const auto all = sockets_.all();
@@ -386,6 +390,34 @@ void Daemon::start_sampling() {
 void Daemon::on_sample(evutil_socket_t, short, void* self) {
   auto& metrics = static_cast<Daemon*>(self)->metrics_;
   metrics.observations.sample(std::chrono::steady_clock::now(), metrics.functions);
+}
+
+// --- What was learned ---
+
+void Daemon::begin_with_kept() {
+  const auto kept = kept_.load();
+  for (auto& thread : threads_) {
+    thread->ask([kept](Worker& worker) {
+      worker.set_kept(kept);
+      return true;
+    });
+  }
+  events_.emplace_back(event_new(base_.get(), -1, EV_PERSIST, on_keep_learned, this));
+  event_add(events_.back().get(), &kKeepInterval);
+}
+
+void Daemon::on_keep_learned(evutil_socket_t, short, void* self) {
+  static_cast<Daemon*>(self)->keep_learned();
+}
+
+// Does nothing once a successor is ready: the file is the successor's.
+void Daemon::keep_learned() {
+  if (phase_ != Phase::kServing && phase_ != Phase::kDraining) return;
+  std::vector<LearnedStatus> all;
+  if (!applied_.routes->learned().empty()) {
+    for (LearnedReport& report : learned()) all.push_back(std::move(report.status));
+  }
+  kept_.save(common_choices(all), *node_, *applied_.routes);
 }
 
 // --- Reload ---

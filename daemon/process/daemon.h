@@ -20,6 +20,7 @@
 #include "daemon/admin/control.h"
 #include "daemon/configuration/configuration.h"
 #include "daemon/process/calibrator.h"
+#include "daemon/process/kept_learning.h"
 #include "daemon/process/serving_file.h"
 #include "daemon/process/watchdog.h"
 #include "daemon/process/worker_thread.h"
@@ -151,6 +152,7 @@ class Daemon final : public Control, private TakeoverEvents, private TakeoverOff
   static void on_tick(evutil_socket_t, short, void* self);
   static void on_watchdog(evutil_socket_t, short, void* self);
   static void on_sample(evutil_socket_t, short, void* self);
+  static void on_keep_learned(evutil_socket_t, short, void* self);
   void serve();
   void accept();
   void start_accepting();
@@ -158,6 +160,8 @@ class Daemon final : public Control, private TakeoverEvents, private TakeoverOff
   void report_when_ready();
   void start_watchdog();
   void start_sampling();
+  void begin_with_kept();
+  void keep_learned();
   std::string state() const;
   void check_for_changes();
   void leave_if_drained();
@@ -194,6 +198,7 @@ class Daemon final : public Control, private TakeoverEvents, private TakeoverOff
   const double start_unix_time_;
   Metrics metrics_;
   Applied applied_;
+  KeptLearning kept_;
   ReadyReport ready_report_ = ReadyReport::kDue;
   bool drains_next_ = false;  // drain() was called in kGivingWay: drain when that phase ends
   Phase phase_ = Phase::kServing;

@@ -101,6 +101,7 @@ void Daemon::on_predecessor_left() {
 std::vector<std::string> Daemon::on_successor_ready(int pid,
                                                     const std::vector<std::string>& taken) {
   LOG(INFO) << "takeover: process " << pid << " is ready; this hatrpcd stops accepting connections";
+  keep_learned();  // the successor reads it when it begins to serve
   phase_ = Phase::kGivingWay;
   if (serving_file_ != nullptr) serving_file_->hide();
   all_stopped_ = true;

@@ -165,6 +165,7 @@ PeerLink& Worker::make_link(const PeerConfig& peer) {
                                                  setup_.rdma, setup_.seed + ++links_made_);
   DCHECK(is_new);
   made->second.learned().set_table(routes_, made->second);
+  made->second.learned().set_kept(setup_.kept);
   return made->second;
 }
 
@@ -210,10 +211,15 @@ std::vector<LinkStatus> Worker::link_status() const {
   return all;
 }
 
+void Worker::set_kept(std::shared_ptr<const LearnedChoices> kept) {
+  setup_.kept = std::move(kept);
+  for (auto& [name, peer] : peers_) peer.learned().set_kept(setup_.kept);
+}
+
 std::vector<LearnedStatus> Worker::learned_status() const {
   std::vector<LearnedStatus> all;
   for (const auto& [name, peer] : peers_) {
-    for (LearnedStatus& one : peer.learned().status(name)) all.push_back(std::move(one));
+    for (LearnedStatus& one : peer.learned().status()) all.push_back(std::move(one));
   }
   return all;
 }

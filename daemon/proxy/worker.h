@@ -64,6 +64,7 @@ class Worker final : public IterationEvents {
     DetachedConnections* detached = nullptr;   // outlives the worker
     engine::RdmaHost* rdma = nullptr;          // outlives the worker; null: only TCP lanes
     engine::Seal* seal = nullptr;              // outlives the worker; null: links without TLS
+    std::shared_ptr<const LearnedChoices> kept = nullptr;  // see set_kept(); null: none
   };
 
   Worker(Reactor& reactor, Setup setup);
@@ -102,6 +103,9 @@ class Worker final : public IterationEvents {
   bool handed_over() const;
 
   std::vector<LinkStatus> link_status() const;
+  // Sets what an earlier process has learned about functions with the hint `plan: learned`. Has no
+  // effect on functions that this worker's clients have called before.
+  void set_kept(std::shared_ptr<const LearnedChoices> kept);
   // Returns what was learned about functions with the hint `plan: learned`.
   std::vector<LearnedStatus> learned_status() const;
 

@@ -119,6 +119,13 @@ std::string LearnedPlan::name(size_t choice) const {
          std::string(kPollingWords[static_cast<size_t>(polling)]);
 }
 
+std::optional<size_t> LearnedPlan::find(std::string_view wanted) const {
+  for (size_t choice = 0; choice < choices(); ++choice) {
+    if (name(choice) == wanted) return choice;
+  }
+  return std::nullopt;
+}
+
 bool LearnedPlan::has_choices_of(const LearnedPlan& other) const {
   return goal == other.goal && pollings == other.pollings &&
          std::ranges::equal(ways, other.ways, [](const LearnedWay& one, const LearnedWay& two) {

@@ -15,6 +15,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "config/hints.h"
@@ -41,6 +42,8 @@ struct LearnedPlan {
   size_t choices() const { return ways.size() * pollings.size(); }
   // Returns a choice, by its number in engine::Learner, as text: "rfp, event".
   std::string name(size_t choice) const;
+  // Returns the number of the choice with this name; nullopt if there is none.
+  std::optional<size_t> find(std::string_view name) const;
   // Returns true if both have the same choices in the same order, so that what was learned for one
   // holds for the other.
   bool has_choices_of(const LearnedPlan& other) const;

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // daemon/routing/learned_status.h: what one worker has learned about the calls of one function to
-// one peer, for hatctl.
+// one peer, for hatctl and for the file that keeps it (config/learned_choices.h).
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
+
+#include "config/learned_choices.h"
 
 namespace hat {
 
@@ -14,6 +17,8 @@ struct LearnedStatus {
   std::string service;
   std::string method;
   std::string choice;      // the current one
+  bool is_hinted = true;   // `choice` is the plan of the hints
+  bool is_kept = false;    // `choice` is that of an earlier process, and has not changed since
   bool searching = false;  // some other choice is not rejected
   uint64_t trials = 0;     // of all choices
   uint64_t changes = 0;    // of the current choice
@@ -27,5 +32,9 @@ struct LearnedStatus {
   // the cheapest on.
   std::vector<Cost> costs;
 };
+
+// Returns for each function in `all` the choice that most workers use, or the first of several such
+// choices. The text is empty for the plan of the hints.
+LearnedChoices common_choices(std::span<const LearnedStatus> all);
 
 }  // namespace hat

@@ -34,6 +34,12 @@ Learner::Learner(size_t ways, size_t pollings, size_t first, uint64_t seed)
   CHECK_LT(first, records_.size());
 }
 
+void Learner::begin_with(size_t choice) {
+  CHECK_LT(choice, records_.size());
+  DCHECK(trials_ == 0 && before_.empty()) << "an epoch has ended";
+  current_ = choice;
+}
+
 // --- The next epoch ---
 
 bool Learner::is_neighbor(size_t choice) const {

@@ -92,7 +92,12 @@ class Learner {
   // equal decisions.
   Learner(size_t ways, size_t pollings, size_t first, uint64_t seed);
 
+  // Makes `choice`, which was learned before, the current one. Call it before the first epoch.
+  void begin_with(size_t choice);
+
   size_t current() const { return current_; }
+  // Returns true if the current choice is the one with which the learner was made.
+  bool is_at_first() const { return current_ == first_; }
   size_t way_of(size_t choice) const { return choice / pollings_; }
   size_t polling_of(size_t choice) const { return choice % pollings_; }
 

@@ -117,6 +117,25 @@ TEST(Learner, FindsAChoiceThatDiffersInBothWayAndPolling) {
   }
 }
 
+TEST(Learner, CanBeginWithAChoiceThatWasLearnedBefore) {
+  Learner keeps = learner();
+  keeps.begin_with(kBest);
+  EXPECT_FALSE(keeps.is_at_first());
+  Session(keeps, steady(one_best(0.6)), 0.05).pass(seconds(60));
+  EXPECT_EQ(keeps.current(), kBest);
+  EXPECT_EQ(keeps.changes(), 0u);
+
+  Learner corrects = learner();
+  corrects.begin_with(4);  // was better before
+  Session(corrects, steady(one_best(0.6)), 0.05).pass(seconds(10));
+  EXPECT_EQ(corrects.current(), kBest);
+
+  Learner loses = learner();
+  loses.begin_with(kBest);
+  loses.give_up(kBest, {});
+  EXPECT_TRUE(loses.is_at_first());
+}
+
 TEST(Learner, KeepsTheChoiceOfTheHintsIfItIsTheBest) {
   for (uint32_t seed = 1; seed <= 5; ++seed) {
     std::vector<double> costs(Session::kChoices, 1.1);

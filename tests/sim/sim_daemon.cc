@@ -38,14 +38,15 @@ void SimDaemon::start() {
   }
   auto routes = std::make_shared<RoutingTable>(++generation_, manifest_, std::vector<std::string>{},
                                                host, *metrics_, node_->serves);
-  worker_ =
-      std::make_unique<Worker>(host_, Worker::Setup{.generation = generation_,
-                                                    .seed = static_cast<uint32_t>(random_.next()),
-                                                    .node = node_,
-                                                    .routes = std::move(routes),
-                                                    .counters = counters_.get(),
-                                                    .detached = detached_.get(),
-                                                    .rdma = rdma_.get()});
+  worker_ = std::make_unique<Worker>(
+      host_, Worker::Setup{.generation = generation_,
+                           .seed = static_cast<uint32_t>(random_.next()),
+                           .node = node_,
+                           .routes = std::move(routes),
+                           .counters = counters_.get(),
+                           .detached = detached_.get(),
+                           .rdma = rdma_.get(),
+                           .kept = std::make_shared<const LearnedChoices>(kept_)});
   draining_ = false;
   for (size_t i = 0; i < node_->endpoints.size(); ++i) {
     network_.listen(node_->endpoints[i].listen, host_,
@@ -60,6 +61,9 @@ void SimDaemon::start() {
 void SimDaemon::kill() {
   trials_before_ += trials_now();
   if (!running()) return;
+  for (const auto& [function, choice] : common_choices(worker_->learned_status())) {
+    kept_[function] = choice;
+  }
   network_.say(node_->node + " dies");
   for (const EndpointConfig& endpoint : node_->endpoints) network_.stop_listening(endpoint.listen);
   if (node_->link.listen) network_.stop_listening(*node_->link.listen);

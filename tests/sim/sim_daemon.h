@@ -58,6 +58,7 @@ class SimDaemon {
   uint64_t late_drains_ = 0;
   uint64_t by_rdma_before_ = 0;  // calls by RDMA before the daemon's last start
   uint64_t trials_before_ = 0;   // trials before the daemon's last end
+  LearnedChoices kept_;          // what was learned before the daemon's last end
   std::unique_ptr<WorkerCounters> counters_;
   std::unique_ptr<DetachedConnections> detached_;
   std::unique_ptr<MetricsRegistry> metrics_;

@@ -122,6 +122,18 @@ TEST_F(LearnedCalls, MoveToTheBestWay) {
       << "calls want none, although the client is connected";
 }
 
+// The first call waits for no lane. Then its lane is up, without a trial.
+TEST_F(LearnedCalls, BeginWithTheChoiceOfAnEarlierProcess) {
+  FakePair pair(learned());
+  pair.caller().worker->set_kept(std::make_shared<const LearnedChoices>(
+      LearnedChoices{{{"host-b", "Kv", "get"}, "rfp, event"}}));
+  call(pair, pair.connect_client(), 20);
+  EXPECT_EQ(status(pair).choice, "rfp, event");
+  EXPECT_TRUE(status(pair).is_kept);
+  EXPECT_EQ(fallbacks(pair), 1u);
+  EXPECT_EQ(std::ranges::count(carriers(pair), "rfp", [](Carrier one) { return name(one); }), 1);
+}
+
 // A lane on which an idle client's stream is stays open, because its end would end the stream, and
 // with it the client's connection to the server.
 TEST_F(LearnedCalls, KeepTheLaneOfAnIdleClient) {

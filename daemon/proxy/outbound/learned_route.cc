@@ -28,8 +28,13 @@ const char* measures(const std::optional<PerfGoal>& goal) {
 
 }  // namespace
 
-LearnedRoute::LearnedRoute(std::shared_ptr<const LearnedPlan> plan, uint64_t seed)
-    : plan_(std::move(plan)), seed_(seed), learner_(learner_for(*plan_, seed)) {}
+LearnedRoute::LearnedRoute(std::shared_ptr<const LearnedPlan> plan, uint64_t seed,
+                           std::string_view kept)
+    : plan_(std::move(plan)), seed_(seed), learner_(learner_for(*plan_, seed)) {
+  const std::optional<size_t> choice = plan_->find(kept);
+  began_with_kept_ = choice.has_value();
+  if (choice) learner_.begin_with(*choice);
+}
 
 engine::Learner LearnedRoute::learner_for(const LearnedPlan& plan, uint64_t seed) {
   return {plan.ways.size(), plan.pollings.size(), plan.first_polling, seed};
@@ -39,6 +44,7 @@ void LearnedRoute::set_plan(std::shared_ptr<const LearnedPlan> plan) {
   const bool same = plan_->has_choices_of(*plan);
   plan_ = std::move(plan);
   if (same) return;
+  began_with_kept_ = false;
   learner_ = learner_for(*plan_, seed_);
   strayed_epochs_ = 0;
   opening_.reset();
@@ -212,10 +218,13 @@ void LearnedRoute::close(TimePoint now, TrialLanes& lanes) {
   const size_t before = learner_.current();
   if (result) note_mean(times_.mean_ns());
   strayed_epochs_ = closed.epoch.strayed ? strayed_epochs_ + 1 : 0;
+  if (strayed_epochs_ == 1) strayed_since_ = now;
   learner_.current_epoch(result, now);
   // Has no effect on the plan of the hints, which is measured as it is from now on.
-  if (learner_.current() == before && strayed_epochs_ >= kStrayedMost)
+  if (learner_.current() == before && strayed_epochs_ >= kStrayedMost &&
+      now - strayed_since_ >= kOpenMost) {
     learner_.give_up(before, now);
+  }
   if (learner_.current() == before) return;
   mean_ns_ = 0;
   strayed_epochs_ = 0;
@@ -287,6 +296,8 @@ std::optional<size_t> LearnedRoute::next_trial(TimePoint now, TrialLanes& lanes)
 
 LearnedStatus LearnedRoute::status() const {
   LearnedStatus status{.choice = plan_->name(learner_.current()),
+                       .is_hinted = learner_.is_at_first(),
+                       .is_kept = began_with_kept_ && learner_.changes() == 0,
                        .searching = learner_.searching(),
                        .trials = learner_.trials(),
                        .changes = learner_.changes(),

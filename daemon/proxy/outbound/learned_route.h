@@ -37,6 +37,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string_view>
 
 #include "base/reactor.h"
 #include "base/time_histogram.h"
@@ -60,11 +61,14 @@ class LearnedRoute {
   static constexpr Duration kOpenMost = std::chrono::seconds(2);
   static constexpr int kLossMost = 3;
   // After this number of epochs in a row in which a call missed the lanes of the current choice,
-  // this choice is given up, or measured as it is if it is the plan of the hints.
+  // the plan of the hints is measured as it is. Another choice is given up, if these epochs also
+  // took kOpenMost.
   static constexpr uint32_t kStrayedMost = 10;
   static constexpr size_t kCostsMost = 8;  // in status(), beside that of the current choice
 
-  LearnedRoute(std::shared_ptr<const LearnedPlan> plan, uint64_t seed);
+  // Begins with the choice `kept` of an earlier process if the plan has it, and otherwise with the
+  // plan of the hints.
+  LearnedRoute(std::shared_ptr<const LearnedPlan> plan, uint64_t seed, std::string_view kept = "");
 
   // The part of a call in the measurements.
   struct Part {
@@ -146,11 +150,13 @@ class LearnedRoute {
   std::shared_ptr<const LearnedPlan> plan_;
   uint64_t seed_;
   engine::Learner learner_;
+  bool began_with_kept_ = false;  // the learner began with the choice of an earlier process
   Epoch epoch_{.number = 1};
   std::optional<Closing> closing_;  // the epoch before, until it is closed
   TimeHistogram times_;  // of the measured calls that have ended, of `closing_` or else of `epoch_`
   double mean_ns_ = 0;   // of a call with the current choice, smoothed; 0: unknown
   uint32_t strayed_epochs_ = 0;    // in a row, with the current choice
+  TimePoint strayed_since_{};      // the end of the first of them
   std::optional<size_t> opening_;  // the choice whose lanes must come up for the next trial
   TimePoint opening_since_{};
   uint64_t in_flight_ = 0;  // calls that take part

@@ -50,6 +50,15 @@ class LearnedRouteTest : public testing::Test {
       route.end(choice.part, began, reactor_.now(), 128, as_chosen);
     }
   }
+  // Makes calls that never find the lane of rfp up.
+  void call_without_rfp(LearnedRoute& route, Duration time) {
+    for (const TimePoint end = reactor_.now() + time; reactor_.now() < end;) {
+      const LearnedRoute::Choice choice = route.begin(reactor_, lanes_);
+      const TimePoint began = reactor_.now();
+      reactor_.advance(100us);
+      route.end(choice.part, began, reactor_.now(), 128, choice.way->name != "rfp");
+    }
+  }
   static Cost by_way(const char* best, Duration cost, Duration others) {
     return [=](const LearnedRoute::Choice& choice) {
       return choice.way->name == best ? cost : others;
@@ -211,13 +220,32 @@ TEST_F(LearnedRouteTest, ReturnsToThePlanOfTheHintsIfItsLaneIsMissing) {
   LearnedRoute route(plan_of({}), 1);
   call(route, 20s, by_way("rfp", 60us, 100us));
   ASSERT_TRUE(route.status().choice.starts_with("rfp, "));
-  for (const TimePoint end = reactor_.now() + 2s; reactor_.now() < end;) {
-    const LearnedRoute::Choice choice = route.begin(reactor_, lanes_);
-    const TimePoint began = reactor_.now();
-    reactor_.advance(100us);
-    route.end(choice.part, began, reactor_.now(), 128, choice.way->name != "rfp");
-  }
+  call_without_rfp(route, 1s);
+  EXPECT_TRUE(route.status().choice.starts_with("rfp, ")) << "the lane has 2 s to come up";
+  call_without_rfp(route, 3s);
   EXPECT_TRUE(route.status().choice.starts_with("the plan of the hints")) << route.status().choice;
+}
+
+TEST_F(LearnedRouteTest, BeginsWithTheChoiceOfAnEarlierProcess) {
+  LearnedRoute route(plan_of({}), 1, "rfp, event");
+  EXPECT_EQ(route.status().choice, "rfp, event");
+  EXPECT_TRUE(route.status().is_kept);
+  EXPECT_FALSE(route.status().is_hinted);
+  call_without_rfp(route, 1s);  // its lane is not up yet
+  call(route, 20s, by_way("rfp", 60us, 100us));
+  EXPECT_EQ(route.status().choice, "rfp, event");
+  EXPECT_TRUE(route.status().is_kept);
+  call(route, 60s, by_way("tcp", 30us, 60us));
+  EXPECT_TRUE(route.status().choice.starts_with("tcp, ")) << route.status().choice;
+  EXPECT_FALSE(route.status().is_kept);
+}
+
+TEST_F(LearnedRouteTest, BeginsWithThePlanOfTheHintsIfThereIsNoSuchChoice) {
+  for (const char* kept : {"", "rfp", "no_protocol, event"}) {
+    const LearnedRoute route(plan_of({}), 1, kept);
+    EXPECT_TRUE(route.status().is_hinted);
+    EXPECT_FALSE(route.status().is_kept);
+  }
 }
 
 TEST_F(LearnedRouteTest, MeasuresTheHintsPlanOverTcpIfItsLaneNeverComesUp) {

@@ -30,11 +30,18 @@ LearnedRoute* LearnedRoutes::find(uint32_t number, const FunctionCounters& count
   Function& function = functions_[number - 1];
   if (function.counters != &counters) return nullptr;
   if (function.learned == nullptr) {
-    auto made = std::make_unique<LearnedRoute>(function.route->learned, seed_ + number);
+    auto made = std::make_unique<LearnedRoute>(function.route->learned, seed_ + number,
+                                               kept_choice(*function.route));
     function.learned = made.get();
     all_.emplace(&counters, std::move(made));
   }
   return function.learned;
+}
+
+std::string_view LearnedRoutes::kept_choice(const Route& route) const {
+  if (kept_ == nullptr) return "";
+  const auto found = kept_->find({peer_, route.service, route.method});
+  return found == kept_->end() ? "" : std::string_view(found->second);
 }
 
 bool LearnedRoutes::is_wanted(const LaneKey& key, const engine::CoreCounts& server) const {
@@ -58,12 +65,12 @@ void LearnedRoutes::on_lane_failed(const LaneKey& key, const engine::CoreCounts&
   }
 }
 
-std::vector<LearnedStatus> LearnedRoutes::status(const std::string& peer) const {
+std::vector<LearnedStatus> LearnedRoutes::status() const {
   std::vector<LearnedStatus> all;
   for (const Function& function : functions_) {
     if (function.learned == nullptr) continue;
     LearnedStatus& status = all.emplace_back(function.learned->status());
-    status.peer = peer;
+    status.peer = peer_;
     status.service = function.route->service;
     status.method = function.route->method;
   }

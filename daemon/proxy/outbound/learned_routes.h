@@ -13,9 +13,12 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
+#include "config/learned_choices.h"
 #include "daemon/metrics/counters.h"
 #include "daemon/proxy/outbound/learned_route.h"
 #include "daemon/routing/routing_table.h"
@@ -24,7 +27,8 @@ namespace hat {
 
 class LearnedRoutes {
  public:
-  LearnedRoutes(size_t worker, uint64_t seed) : worker_(worker), seed_(seed) {}
+  LearnedRoutes(std::string peer, size_t worker, uint64_t seed)
+      : peer_(std::move(peer)), worker_(worker), seed_(seed) {}
 
   // Uses the functions and the choices of this table from now on. Releases the lanes in `lanes` of
   // choices that are no longer used.
@@ -42,7 +46,10 @@ class LearnedRoutes {
   void on_lane_failed(const LaneKey& key, const engine::CoreCounts& server, TimePoint now,
                       TrialLanes& lanes);
 
-  std::vector<LearnedStatus> status(const std::string& peer) const;
+  // Sets the choices of an earlier process. Functions that were not called yet begin with them.
+  void set_kept(std::shared_ptr<const LearnedChoices> kept) { kept_ = std::move(kept); }
+
+  std::vector<LearnedStatus> status() const;
 
  private:
   struct Function {
@@ -51,8 +58,12 @@ class LearnedRoutes {
     LearnedRoute* learned = nullptr;  // null before the first call
   };
 
+  std::string_view kept_choice(const Route& route) const;
+
+  const std::string peer_;
   const size_t worker_;
   const uint64_t seed_;
+  std::shared_ptr<const LearnedChoices> kept_;  // null: none
   std::shared_ptr<const RoutingTable> table_;
   std::vector<Function> functions_;  // by Route::learned_number - 1
   std::unordered_map<const FunctionCounters*, std::unique_ptr<LearnedRoute>> all_;

@@ -95,6 +95,28 @@ class Learned(Scenario):
             self.assertGreater(callers.calls, calls)
             self.assertEqual(callers.errors, [])
 
+    def test_the_choice_survives_a_restart_and_a_takeover(self):
+        with probe_nodes(manifest_text=learned("learned"), keys={"host-a": {"learned": "learned.yaml"}}) as nodes:
+            file = nodes.a.folder / "learned.yaml"
+            self.assertEqual(nodes.a.stop(), 0)
+            self.assertEqual(yaml.safe_load(file.read_text()), {"hatrpc_learned": 1, "choices": {}})
+            kept = {"Probe": {"echo": "tcp, event"}}
+            file.write_text(yaml.safe_dump({"hatrpc_learned": 1, "choices": {"host-b": kept, "host-c": kept}}))
+            nodes.a.start()
+            self.call_and_check_what_is_kept(nodes)
+            self.assertEqual(nodes.a.take_over().wait(timeout=15), 0, nodes.a.log()[-2000:])
+            self.call_and_check_what_is_kept(nodes)
+            self.assertEqual(nodes.a.stop(), 0)
+            self.assertEqual(yaml.safe_load(file.read_text()), {"hatrpc_learned": 1, "choices": {"host-b": kept}})
+
+    def call_and_check_what_is_kept(self, nodes):
+        with Client(nodes) as calls:
+            for _ in range(5):  # too few for a trial
+                self.assertEqual(calls.echo(b"kept"), b"kept")
+        [one] = function(nodes.a, "echo")["learned"]
+        self.assertEqual((one["choice"], one["kept"], one["changes"]), ("tcp, event", True, 0))
+        self.assertEqual(protocols(nodes.a), {"tcp"})
+
 
 if __name__ == "__main__":
     main()
