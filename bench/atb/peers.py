@@ -9,7 +9,8 @@ from tool import clock, experiment, ways
 from tool.experiment import Failed
 
 DIRECT, RINGS, HAPROXY = "direct", "direct, rings", "HAProxy pair"
-SERVICE, FUNCTION = "hatrpcd, service hints", "hatrpcd, function hints"
+SERVICE, FUNCTION, LEARNED = "hatrpcd, service hints", "hatrpcd, function hints", "hatrpcd, learned"
+TCP = "tcp"  # can be forced as a protocol can
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PAPERS = "hybrid_eager_rndv,direct_write_send,direct_write_imm,rfp"  # the protocols in the paper's figures
@@ -77,7 +78,7 @@ def names(settings):
 
 
 def forcing(protocol):
-    """Returns the name of the peer that forces a protocol."""
+    """Returns the name of the peer that forces a protocol, or TCP."""
     return f"hatrpcd, {protocol}"
 
 
@@ -95,7 +96,8 @@ def manifest_of(peer, goal, size, clients):
     if peer == FUNCTION:
         functions = {name: {"perf_goal": name} for name in functions}
         return ways.manifest("Atb", functions, hints(size, clients))
-    forced = {} if peer == SERVICE else {"protocol": protocol_of(peer)}
+    forced = {SERVICE: {}, LEARNED: {"plan": "learned"}, forcing(TCP): {"transport": "tcp"}}.get(
+        peer, {"protocol": protocol_of(peer)})
     return ways.manifest("Atb", functions, {"perf_goal": goal, **hints(size, clients), **forced})
 
 
@@ -113,7 +115,7 @@ class Atb:
         self.versions = {"HAProxy": ways.haproxy_version()}
 
     def measure(self, peer, point, seconds):
-        way = self.peers[peer]
+        way = self.way_of(peer, point)
         words = self.command(point)
         if point["bytes"] * point.get("clients", 1) >= LONG_BYTES:
             seconds *= 2
@@ -131,10 +133,14 @@ class Atb:
                   "server_cpu_us": (server_then - server) * 1e6 / calls}
         if way.admins:
             counts = way.calls_by_way() - before
-            wanted = ways.rdma_share(counts) if peer in (SERVICE, FUNCTION) \
+            wanted = ways.rdma_share(counts) if peer in (SERVICE, FUNCTION, LEARNED) \
                 else ways.planned_share(counts, protocol_of(peer))
             values["by_wanted"] = 100 * wanted
         return values
+
+    def way_of(self, peer, _):
+        """Returns the way of a peer at a point."""
+        return self.peers[peer]
 
     def open_lanes(self, way, words):
         """Makes calls until the lanes are up, because the first calls after a change of hints use TCP."""
