@@ -24,13 +24,13 @@ class KeptLearning {
   // if neither is set.
   static std::string file_of(const NodeConfig& node);
 
-  // With an empty `file`, nothing is kept.
+  // Keeps nothing if `file` is empty.
   explicit KeptLearning(std::string file) : file_(std::move(file)) {}
 
   // Reads the choices of the process before. Returns none if there is no file, or if it has errors.
   std::shared_ptr<const LearnedChoices> load();
-  // Replaces the choices of the functions in `now`, where an empty text stands for the plan of the
-  // hints. Drops the choices of functions that do not learn by `routes`, and of peers that `node`
+  // Replaces the choices of the functions in `now`; an empty text stands for the plan of the hints.
+  // Drops the choices of functions that do not learn by `routes`, and of peers that `node`
   // does not have. Writes the file if this changes its text. Does nothing before load().
   void save(const LearnedChoices& now, const NodeConfig& node, const RoutingTable& routes);
 
