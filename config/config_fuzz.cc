@@ -46,11 +46,11 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       abort();
   }
   hat::Diagnostics of_choices;
-  const hat::LearnedChoices choices = hat::read_learned_choices(text, "fuzz.yaml", of_choices);
+  const hat::KeptChoices choices = hat::read_kept_choices(text, "fuzz.yaml", of_choices);
   if (!of_choices.any_errors()) {
-    const std::string written = hat::write_learned_choices(choices);
-    if (hat::read_learned_choices(written, "again.yaml", of_choices) != choices) abort();
-    if (of_choices.any_errors()) abort();
+    const std::string written = hat::write_kept_choices(choices);
+    if (hat::read_kept_choices(written, "again.yaml", of_choices) != choices) abort();
+    if (of_choices.any_errors() || !hat::may_be_kept_choices(written)) abort();
   }
   hat::Diagnostics of_manifest;
   const hat::Manifest manifest = hat::read_manifest(text, "fuzz.yaml", of_manifest);

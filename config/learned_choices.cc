@@ -19,36 +19,44 @@ void begin_map(YAML::Emitter& out, const std::string& key) {
 
 }  // namespace
 
-LearnedChoices read_learned_choices(const std::string& text, const std::string& file,
-                                    Diagnostics& diagnostics) {
-  LearnedChoices choices;
+KeptChoices read_kept_choices(const std::string& text, const std::string& file,
+                              Diagnostics& diagnostics) {
+  KeptChoices kept;
   const auto document = parse_yaml(text, file, diagnostics);
-  if (!document) return choices;
+  if (!document) return kept;
   const auto read_peers = [&](const YamlValue& peers) {
     read_names(peers, "choices", [&](const auto& peer, const auto&, const YamlValue& services) {
       read_names(services, peer, [&](const auto& service, const auto&, const YamlValue& methods) {
         read_names(methods, service, [&](const auto& method, const auto&, const YamlValue& choice) {
-          if (auto name = read_text(choice, method)) choices[{peer, service, method}] = *name;
+          if (auto name = read_text(choice, method)) kept.choices[{peer, service, method}] = *name;
         });
       });
     });
   };
-  read_keys(*document, "learned choices",
-            {{"hatrpc_learned", true,
-              [](const YamlValue& v) {
-                read_number(v, "hatrpc_learned", kLearnedVersion, kLearnedVersion);
-              }},
-             {"choices", true, read_peers}});
-  return choices;
+  read_keys(
+      *document, "learned choices",
+      {{"hatrpc_learned", true,
+        [](const YamlValue& v) {
+          read_number(v, "hatrpc_learned", kLearnedVersion, kLearnedVersion);
+        }},
+       {"node", true, [&](const YamlValue& v) { kept.node = read_text(v, "node").value_or(""); }},
+       {"choices", true, read_peers}});
+  return kept;
 }
 
-std::string write_learned_choices(const LearnedChoices& choices) {
+bool may_be_kept_choices(std::string_view text) {
+  return text.empty() || text.contains("hatrpc_learned:");
+}
+
+std::string write_kept_choices(const KeptChoices& kept) {
   std::map<std::string, std::map<std::string, std::map<std::string, std::string>>> by_peer;
-  for (const auto& [function, choice] : choices) {
+  for (const auto& [function, choice] : kept.choices) {
     by_peer[function.peer][function.service][function.method] = choice;
   }
   YAML::Emitter out;
   out << YAML::BeginMap << YAML::Key << "hatrpc_learned" << YAML::Value << kLearnedVersion;
+  out << YAML::Key << "node" << YAML::Value;
+  emit_yaml_text(out, kept.node);
   out << YAML::Key << "choices" << YAML::Value << YAML::BeginMap;
   for (const auto& [peer, by_service] : by_peer) {
     begin_map(out, peer);

@@ -164,6 +164,14 @@ std::optional<std::string> read_file_name(const YamlValue& value, std::string_vi
   return file;
 }
 
+YamlKey located_file(std::string_view key, std::string& path, SourceLocation& location) {
+  const auto read = [&path, &location, key](const YamlValue& value) {
+    path = read_file_name(value, key).value_or("");
+    location = value.location();
+  };
+  return {key, false, read};
+}
+
 TlsConfig read_tls(const YamlValue& value) {
   TlsConfig tls{.location = value.location()};
   read_keys(
@@ -404,6 +412,26 @@ class Relations {
   std::map<std::string, SourceLocation> claimed_;
 };
 
+// Reports an error if the file `learned`, which the daemon replaces, has another use too.
+void check_learned(const NodeConfig& node, const std::string& file, Diagnostics& diagnostics) {
+  if (node.learned.empty()) return;
+  std::vector<std::string> used = {file, node.profile};
+  for (const ManifestPath& manifest : node.manifests) used.push_back(manifest.path);
+  if (const auto& tls = node.link.tls) {
+    used.insert(used.end(), {tls->certificate, tls->key, tls->ca, tls->crl});
+  }
+  const std::filesystem::path learned = node.learned;
+  for (std::filesystem::path other : used) {
+    if (other.empty()) continue;
+    if (!other.has_filename()) other = other.parent_path();  // "manifests/"
+    if (learned != other && learned.parent_path() != other) continue;
+    diagnostics.error(node.learned_location, "learned: the daemon replaces " +
+                                                 in_quotes(node.learned) + ", but also reads " +
+                                                 in_quotes(other.string()) +
+                                                 "; expected a file that has no other use");
+  }
+}
+
 bool is_known_how_it_reads(const ServedConfig& served) {
   return served.thrift_transport &&
          (served.thrift_protocol || served.thrift_transport == ThriftTransport::kHeader);
@@ -491,12 +519,8 @@ NodeConfig read_node_config(const std::string& text, const std::string& file,
                   if (path) node.manifests.push_back({std::move(*path), item.location()});
                 });
               }},
-             {"profile", false,
-              [&](const YamlValue& v) {
-                node.profile = read_file_name(v, "profile").value_or("");
-                node.profile_location = v.location();
-              }},
-             into("learned", false, node.learned, read_file_name),
+             located_file("profile", node.profile, node.profile_location),
+             located_file("learned", node.learned, node.learned_location),
              {"link", false, [&](const YamlValue& v) { node.link = read_link(v); }},
              {"peers", false, read_peers},
              {"endpoints", false,
@@ -522,6 +546,7 @@ NodeConfig read_node_config(const std::string& text, const std::string& file,
       place_in_folder(*path);
     }
   }
+  check_learned(node, file, diagnostics);
   return node;
 }
 

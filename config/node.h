@@ -213,6 +213,7 @@ struct NodeConfig {
   // The file in which the daemon keeps what it has learned (config/learned_choices.h), or empty.
   // The path in the configuration file is relative to the directory of that file.
   std::string learned;
+  SourceLocation learned_location;
   LinkConfig link;
   // The peers. A node can be its own peer, so that its clients can call its own servers.
   std::vector<PeerConfig> peers;

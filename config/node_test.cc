@@ -199,6 +199,26 @@ TEST_F(ExampleFile, IsGoodAndHoldsTheDefaults) {
   EXPECT_EQ(node.peers[0].identity, "spiffe://prod.example/hosts/b");
 }
 
+TEST(NodeConfig, TheFileOfLearnedChoicesHasNoOtherUse) {
+  struct Row {
+    const char* text;
+    const char* other;  // what the daemon reads; "": nothing else
+  };
+  for (const Row& row : {Row{"learned: /x/l.yaml\nprofile: /x/p.yaml\nmanifests: [/x/m]\n", ""},
+                         Row{"learned: /x/m/l.yaml\nmanifests: [/x/m/]\n", "/x/m"},
+                         Row{"learned: /x/l.yaml\nmanifests: [/x/l.yaml]\n", "/x/l.yaml"},
+                         Row{"learned: /x/p.yaml\nprofile: /x/p.yaml\n", "/x/p.yaml"},
+                         Row{"learned: n.yaml\n", "/etc/n.yaml"}}) {
+    Diagnostics diagnostics;
+    read_node_config(std::string(row.text) + "node: a\n", "/etc/n.yaml", diagnostics);
+    const std::string other = row.other;
+    EXPECT_EQ(diagnostics.any_errors(), !other.empty()) << row.text;
+    EXPECT_NE(diagnostics.text().find(other.empty() ? "" : "but also reads '" + other + "'"),
+              std::string::npos)
+        << diagnostics.text();
+  }
+}
+
 TEST(NodeConfig, PathsBeginAtTheFoldersOfTheFileThatNamesThem) {
   Diagnostics diagnostics;
   const NodeConfig node = read_node_config(

@@ -18,7 +18,6 @@ PAPERS = "hybrid_eager_rndv,direct_write_send,direct_write_imm,rfp"  # the proto
 # The most bytes that Thrift adds to a payload. The hint payload_size is the size of the whole message.
 OVERHEAD_BYTES = 128
 
-WARM_UP = 0.3  # seconds before each measurement, for the option --warm-up of atb
 # If the payloads of all clients together have this size or more, a client gets about one answer per second. Then a
 # measurement takes twice the time.
 LONG_BYTES = 32 << 20
@@ -108,6 +107,8 @@ def protocol_of(peer):
 class Atb:
     """The setup of an experiment: measure() runs an atb command, and adds the processor time of its calls."""
 
+    warm_up = 0.3  # seconds before each measurement, for the option --warm-up of atb
+
     def __init__(self, site, peers, goal, command, values):
         self.site, self.peers, self.goal = site, peers, goal
         self.command = command  # (point) -> atb's command line, without address and time
@@ -120,23 +121,29 @@ class Atb:
         if point["bytes"] * point.get("clients", 1) >= LONG_BYTES:
             seconds *= 2
         if way.admins:
-            way.change_manifest(manifest_of(peer, self.goal, point["bytes"],
-                                            point.get("clients", 1)))
+            way.change_manifest(self.manifest(peer, point))
             self.open_lanes(way, words)
         before = way.calls_by_way() if way.admins else None
         sidecars, server = way.cpu_seconds()
-        time = ["--iterations", 0, "--seconds", seconds, "--warm-up", WARM_UP]
-        found = self.run(way, words, time, seconds + WARM_UP)
+        time = ["--iterations", 0, "--seconds", seconds, "--warm-up", self.warm_up]
+        found = self.run(way, words, time, seconds + self.warm_up)
         sidecars_then, server_then = way.cpu_seconds()
-        calls = sum(line["calls"] for line in found["results"]) * (seconds + WARM_UP) / seconds
+        calls = sum(line["calls"] for line in found["results"]) * (seconds + self.warm_up) / seconds
         values = {**self.values(found), "sidecar_cpu_us": (sidecars_then - sidecars) * 1e6 / calls,
                   "server_cpu_us": (server_then - server) * 1e6 / calls}
         if way.admins:
-            counts = way.calls_by_way() - before
-            wanted = ways.rdma_share(counts) if peer in (SERVICE, FUNCTION, LEARNED) \
-                else ways.planned_share(counts, protocol_of(peer))
-            values["by_wanted"] = 100 * wanted
+            values["by_wanted"] = 100 * self.wanted_share(peer, point, way.calls_by_way() - before)
         return values
+
+    def manifest(self, peer, point):
+        """Returns the manifest of a hatrpcd peer at a point."""
+        return manifest_of(peer, self.goal, point["bytes"], point.get("clients", 1))
+
+    def wanted_share(self, peer, _, counts):
+        """Returns the share of calls that were carried as the peer's hints say. `counts`: calls by way."""
+        if peer in (SERVICE, FUNCTION, LEARNED):
+            return ways.rdma_share(counts)
+        return ways.planned_share(counts, protocol_of(peer))
 
     def way_of(self, peer, _):
         """Returns the way of a peer at a point."""

@@ -3,20 +3,25 @@
 
 import collections
 import contextlib
+import json
+import urllib.request
 
 from atb import peers
 from tool import chart, clock, experiment, ways
 
 BEST = "best forced"
 HINTS, LEARNED = peers.SERVICE, peers.LEARNED
-FORCED = [peers.forcing(carrier) for carrier in [*peers.every_protocol(), peers.TCP]]
-SHORT_SECONDS = 0.4  # of the measurement that selects the candidates
+CARRIERS = [*peers.every_protocol(), peers.TCP]
+POLLINGS = (None, "busy", "event")  # None: as the planner chooses
+SHORT_SECONDS = 0.4  # of the measurement of each carrier that selects the candidates
 CANDIDATES = 3
-CHOICE_ROUNDS = 2  # measurements of each candidate that choose the best one
+CHOICE_ROUNDS = 2  # measurements of each candidate with each polling that choose the best plan
 
 
 class Learned(peers.Atb):
-    """ATB's throughput benchmark. Each point has its own pair of daemons that learn, so that it learns only once."""
+    """ATB's throughput benchmark. At each point, each peer has its own pair of daemons, with the same hints of load."""
+
+    warm_up = 1.0  # the daemons' threads and memory have been idle since the round before
 
     def __init__(self, site, pairs, settings):
         def command(point):
@@ -25,34 +30,65 @@ class Learned(peers.Atb):
         super().__init__(site, pairs, "throughput", command, values)
         self.versions = {}
         self.learn_seconds = settings.learn
-        self.best = {}  # by point
+        self.best = {}  # by point: (carrier, polling)
         self.has_learned = set()  # points
 
     def measure(self, peer, point, seconds):
         key = key_of(point)
-        if peer == BEST:
-            if key not in self.best:
-                self.best[key] = self.choose(point, seconds)
-            peer = self.best[key]
-        elif peer == LEARNED and key not in self.has_learned:
-            self.has_learned.add(key)
+        if peer == BEST and key not in self.best:
+            self.best[key] = self.choose(point, seconds)
+        if peer == LEARNED and key not in self.has_learned:
             super().measure(peer, point, self.learn_seconds)
-        return super().measure(peer, point, seconds)
+            self.has_learned.add(key)
+        trials = self.trials(point) if peer == LEARNED else 0
+        found = super().measure(peer, point, seconds)
+        if peer == BEST:
+            carrier, polling = self.best[key]
+            return {**found, "carrier": CARRIERS.index(carrier), "polling": POLLINGS.index(polling)}
+        return {**found, "trials": self.trials(point) - trials} if peer == LEARNED else found
 
     def choose(self, point, seconds):
         """Returns the fastest of all forced plans at a point, by measurements that are not compared later."""
-        short = {peer: self.rate(peer, point, SHORT_SECONDS) for peer in FORCED}
+        self.best[key_of(point)] = CARRIERS[0], None
+        short = {carrier: self.rate((carrier, None), point, SHORT_SECONDS) for carrier in CARRIERS}
         rates = collections.Counter()
         for _ in range(CHOICE_ROUNDS):
-            for peer in sorted(FORCED, key=short.get)[-CANDIDATES:]:
-                rates[peer] += self.rate(peer, point, seconds)
+            for carrier in sorted(CARRIERS, key=short.get)[-CANDIDATES:]:
+                for polling in POLLINGS:
+                    rates[carrier, polling] += self.rate((carrier, polling), point, seconds)
         return max(rates, key=rates.get)
 
-    def rate(self, peer, point, seconds):
-        return super().measure(peer, point, seconds)["calls_per_s"]
+    def rate(self, plan, point, seconds):
+        """Returns the rate with a forced plan; 0 if it fails, so that one plan does not end the choice."""
+        self.best[key_of(point)] = plan
+        try:
+            return super().measure(BEST, point, seconds)["calls_per_s"]
+        except experiment.Failed:
+            return 0
+
+    def trials(self, point):
+        """Returns the number of trials that the client's daemon has made."""
+        admin = self.way_of(LEARNED, point).admins[0]
+        with urllib.request.urlopen(f"http://127.0.0.1:{admin}/routes", timeout=10) as page:
+            routes = json.load(page)
+        return sum(learned["trials"] for service in routes["services"] for function in service["functions"]
+                   for learned in function["learned"])
 
     def way_of(self, peer, point):
-        return self.peers[(peer, key_of(point)) if peer == LEARNED else peer]
+        return self.peers[peer, key_of(point)]
+
+    def manifest(self, peer, point):
+        if peer != BEST:
+            return super().manifest(peer, point)
+        carrier, polling = self.best[key_of(point)]
+        manifest = super().manifest(peers.forcing(carrier), point)
+        if polling is not None:
+            manifest["services"]["Atb"]["hint"]["polling"] = polling
+        return manifest
+
+    def wanted_share(self, peer, point, counts):
+        carrier = peers.forcing(self.best[key_of(point)][0]) if peer == BEST else peer
+        return super().wanted_share(carrier, point, counts)
 
 
 def key_of(point):
@@ -73,15 +109,14 @@ def open_peers(settings):
     with ways.Site(settings) as site:
         server = peers.start_server(site, settings.local)
 
-        def pair(peer, point):
-            return ways.hatrpcd_pair(site, server, "Atb", peers.manifest_of(peer, "throughput", **point),
+        def pair(peer, size, clients):
+            first = HINTS if peer == BEST else peer
+            return ways.hatrpcd_pair(site, server, "Atb", peers.manifest_of(first, "throughput", size, clients),
                                      settings.local, node=peers.LIMITS)
 
-        any_point = {"size": 512, "clients": 1}
         yield Learned(site, ways.Peers({
-            **{peer: lambda peer=peer: pair(peer, any_point) for peer in [HINTS, *FORCED]},
-            **{(LEARNED, (size, clients)): lambda point={"size": size, "clients": clients}: pair(LEARNED, point)
-               for size, clients in map(key_of, points(settings))}}), settings)
+            (peer, key): lambda peer=peer, key=key: pair(peer, *key)
+            for peer in (BEST, HINTS, LEARNED) for key in map(key_of, points(settings))}), settings)
 
 
 def goals(_):
@@ -103,13 +138,18 @@ EXPERIMENT = experiment.Experiment(
                           30.0, quick=3.0)],
     units={"calls_per_s": experiment.Unit("calls/s", "higher", "Calls per second"),
            "p50_us": experiment.Unit("µs", "lower", "Latency, p50"),
-           "p99_us": experiment.Unit("µs", "lower", "Latency, p99"), **clock.UNITS, **peers.COSTS},
+           "p99_us": experiment.Unit("µs", "lower", "Latency, p99"), **clock.UNITS, **peers.COSTS,
+           "trials": experiment.Unit("trials", "neither", "of learned plans, with the warm-up"),
+           "carrier": experiment.Unit("number", "neither", f"what carries the best forced plan: {', '.join(CARRIERS)}"),
+           "polling": experiment.Unit("number", "neither", "of the best forced plan: as planned, busy, event")},
     clocks=(clock.Clock(("p50_us", "p99_us")),), measures=peers.MEASURES,
     charts=[chart.Lines("calls_per_s", "clients", "Calls per second", log_x=True, log_y=True)],
     goals=goals,
     notes="All processes share one machine. Without an RDMA device the daemons exchange messages through shared "
-          "memory. “Best forced” is one of 14 plans: each RDMA protocol, and TCP. At each point, a measurement of "
-          f"{SHORT_SECONDS:g} s of each selects {CANDIDATES} candidates, and the fastest of these in {CHOICE_ROUNDS} "
-          "more measurements is “best forced” in all rounds. The measurements of the choice do not count, so that the "
-          "best is not the best by chance. All set-ups have the hints of the load's payload and concurrency, and "
-          "perf_goal throughput.")
+          "memory. All set-ups have the hints of the load's payload and concurrency, and perf_goal throughput. "
+          f"“Best forced” is chosen at each point. A measurement of {SHORT_SECONDS:g} s of each of {len(CARRIERS)} "
+          f"carriers (each RDMA protocol, and TCP) selects {CANDIDATES}. Each of these is measured {CHOICE_ROUNDS} "
+          "times with the planner's polling mode, with busy and with event, and the fastest plan is “best forced” in "
+          "all rounds. The measurements of the choice do not count, so the best is not the best by chance; but where "
+          "several plans are nearly as fast, it may be the second best. Learned plans may use larger slots than a "
+          "forced protocol has. They learn before their first measurement, and continue to try other choices.")

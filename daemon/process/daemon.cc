@@ -137,7 +137,7 @@ Daemon::Daemon(std::string config_file, Configuration configuration, Sockets soc
       node_(std::make_shared<const NodeConfig>(std::move(configuration.node))),
       start_unix_time_(unix_now()),
       metrics_(configuration.workers.size()),
-      kept_(KeptLearning::file_of(*node_)),
+      kept_(KeptLearning::file_of(*node_), node_->node),
       sockets_(std::move(sockets)),
       threads_(std::move(threads)),
       base_(event_base_new()),
@@ -395,7 +395,11 @@ void Daemon::on_sample(evutil_socket_t, short, void* self) {
 // --- What was learned ---
 
 void Daemon::begin_with_kept() {
-  const auto kept = kept_.load();
+  if (KeptLearning::file_of(*node_).empty() && !applied_.routes->learned().empty()) {
+    LOG(INFO) << "learned: what is learned is lost when hatrpcd ends, because neither `learned` in "
+              << config_file_ << " nor STATE_DIRECTORY in the environment is set";
+  }
+  const auto kept = kept_.begin();
   for (auto& thread : threads_) {
     thread->ask([kept](Worker& worker) {
       worker.set_kept(kept);
@@ -410,9 +414,8 @@ void Daemon::on_keep_learned(evutil_socket_t, short, void* self) {
   static_cast<Daemon*>(self)->keep_learned();
 }
 
-// Does nothing once a successor is ready: the file is the successor's.
 void Daemon::keep_learned() {
-  if (phase_ != Phase::kServing && phase_ != Phase::kDraining) return;
+  if (!kept_.writes()) return;
   std::vector<LearnedStatus> all;
   if (!applied_.routes->learned().empty()) {
     for (LearnedReport& report : learned()) all.push_back(std::move(report.status));

@@ -62,6 +62,7 @@ void Daemon::on_go(const std::vector<std::string>& owned_paths) {
 void Daemon::on_refused(const std::string& why) {
   LOG(ERROR) << "takeover: failed, and this hatrpcd exits: " << why;
   taking_over_.refused = true;
+  kept_.release();
   for (ListenSocket* socket : sockets_.all()) {
     if (names(giving_way_.paths, socket->address())) socket->own_path(false);
   }
@@ -101,7 +102,8 @@ void Daemon::on_predecessor_left() {
 std::vector<std::string> Daemon::on_successor_ready(int pid,
                                                     const std::vector<std::string>& taken) {
   LOG(INFO) << "takeover: process " << pid << " is ready; this hatrpcd stops accepting connections";
-  keep_learned();  // the successor reads it when it begins to serve
+  keep_learned();  // the successor reads it when it begins to serve, and writes it from then on
+  kept_.release();
   phase_ = Phase::kGivingWay;
   if (serving_file_ != nullptr) serving_file_->hide();
   all_stopped_ = true;
@@ -123,6 +125,7 @@ void Daemon::on_successor_failed(const std::string& why) {
     if (names(giving_way_.paths, socket->address())) socket->own_path(true);
   }
   phase_ = Phase::kServing;
+  (void)kept_.begin();  // the workers have newer choices than the file
   accept();
 }
 

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
-#include <set>
 #include <utility>
 
 #include "base/whole_file.h"
@@ -21,52 +20,68 @@ std::string KeptLearning::file_of(const NodeConfig& node) {
   return std::filesystem::path(all.substr(0, all.find(':'))) / "learned.yaml";
 }
 
-std::shared_ptr<const LearnedChoices> KeptLearning::load() {
+std::shared_ptr<const LearnedChoices> KeptLearning::begin() {
+  choices_.reset();
+  text_.reset();
+  if (!file_.empty() && read()) return std::make_shared<const LearnedChoices>(*choices_);
+  choices_.reset();
+  return std::make_shared<const LearnedChoices>();
+}
+
+// Reads the file into `choices_` and `text_`. Returns false if the file must not be replaced.
+bool KeptLearning::read() {
   choices_.emplace();
-  std::error_code none;
-  if (!file_.empty() && std::filesystem::exists(file_, none)) {
-    Diagnostics diagnostics;
-    const Result<WholeFile> file = read_whole(file_);
-    if (file) *choices_ = read_learned_choices(file->text, file_, diagnostics);
-    const std::string error = file ? diagnostics.text() : file.error().message + "\n";
-    if (!file || diagnostics.any_errors()) {
-      LOG(WARNING)
-          << "learned: the file of an earlier hatrpcd is not used, and is replaced later:\n"
-          << error;
-      choices_->clear();
-    } else {
-      text_ = file->text;
-    }
+  std::error_code error;
+  if (!std::filesystem::exists(file_, error) && !error) return true;
+  const Result<WholeFile> file = read_whole(file_);
+  if (!file) {
+    LOG(WARNING) << "learned: " << file.error().message << "; nothing that is learned is kept";
+    return false;
   }
-  return std::make_shared<const LearnedChoices>(*choices_);
+  Diagnostics diagnostics;
+  KeptChoices kept = read_kept_choices(file->text, file_, diagnostics);
+  if (!may_be_kept_choices(file->text)) {
+    LOG(WARNING) << "learned: '" << file_
+                 << "' is another kind of file; nothing that is learned is kept";
+    return false;
+  }
+  if (diagnostics.any_errors()) {
+    LOG(WARNING) << "learned: a file with errors is not used, and is replaced later:\n"
+                 << diagnostics.text();
+    return true;
+  }
+  if (kept.node != node_) {
+    LOG(WARNING) << "learned: '" << file_ << "' is that of the node " << kept.node << ", not of "
+                 << node_ << "; nothing that is learned is kept";
+    return false;
+  }
+  *choices_ = std::move(kept.choices);
+  text_ = file->text;
+  return true;
 }
 
 void KeptLearning::save(const LearnedChoices& now, const NodeConfig& node,
                         const RoutingTable& routes) {
-  if (file_.empty() || !choices_) return;
+  if (!writes()) return;
   for (const auto& [function, choice] : now) (*choices_)[function] = choice;
-  std::set<std::pair<std::string, std::string>> learns;
-  for (const Route* route : routes.learned()) learns.emplace(route->service, route->method);
   std::erase_if(*choices_, [&](const auto& kept) {
     const auto& [function, choice] = kept;
-    return choice.empty() || !learns.contains({function.service, function.method}) ||
+    const ServiceRoutes* service = routes.find(function.service);
+    return choice.empty() || service == nullptr ||
+           service->find(function.method).method != function.method ||
            std::ranges::find(node.peers, function.peer, &PeerConfig::name) == node.peers.end();
   });
-  if (learns.empty() && !text_) return;  // no function learns, and none has
-  std::string text = write_learned_choices(*choices_);
+  if (routes.learned().empty() && !text_) return;  // no function learns, and none has
+  std::string text = write_kept_choices({node_, *choices_});
   if (text == text_) return;
   const auto written = write_whole(file_, text);
-  if (!written) {
-    return log_once("learned: " + written.error().message +
-                    "; what was learned is lost when hatrpcd ends");
+  if (written) {
+    text_ = std::move(text);
+    logged_.clear();
+  } else if (logged_ != written.error().message) {  // does not repeat the error of each attempt
+    logged_ = written.error().message;
+    LOG(WARNING) << "learned: " << logged_ << "; what was learned is lost when hatrpcd ends";
   }
-  text_ = std::move(text);
-  logged_.clear();
-}
-
-// Does not repeat the error of each attempt.
-void KeptLearning::log_once(const std::string& error) {
-  if (std::exchange(logged_, error) != error) LOG(WARNING) << error;
 }
 
 }  // namespace hat

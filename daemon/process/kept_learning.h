@@ -3,7 +3,8 @@
 // have learned in a file (config/learned_choices.h), so that a restart and a takeover do not lose
 // them.
 //
-// A file that cannot be read or written is only logged: calls do not need it.
+// Only one process writes the file at a time: from begin() to release(). A file that cannot be read
+// or written is only logged, because calls do not need it.
 #pragma once
 
 #include <memory>
@@ -25,22 +26,31 @@ class KeptLearning {
   static std::string file_of(const NodeConfig& node);
 
   // Keeps nothing if `file` is empty.
-  explicit KeptLearning(std::string file) : file_(std::move(file)) {}
+  KeptLearning(std::string file, std::string node)
+      : file_(std::move(file)), node_(std::move(node)) {}
 
-  // Reads the choices of the process before. Returns none if there is no file, or if it has errors.
-  std::shared_ptr<const LearnedChoices> load();
+  // Reads the choices of the process before; returns none if there is no file. From now on, save()
+  // writes the file. But if the file cannot be read, or is not one that this node has written, it
+  // returns none, and the file stays as it is.
+  std::shared_ptr<const LearnedChoices> begin();
+  // Leaves the file to another process: save() does nothing until begin() is called again.
+  void release() { choices_.reset(); }
+  // Returns true if save() writes the file.
+  bool writes() const { return choices_.has_value(); }
+
   // Replaces the choices of the functions in `now`; an empty text stands for the plan of the hints.
-  // Drops the choices of functions that do not learn by `routes`, and of peers that `node`
-  // does not have. Writes the file if this changes its text. Does nothing before load().
+  // Drops the choices of functions that `routes` does not list, and of peers that `node` does not
+  // have. Writes the file if this changes its text. Can wait for the disk.
   void save(const LearnedChoices& now, const NodeConfig& node, const RoutingTable& routes);
 
  private:
-  void log_once(const std::string& error);
+  bool read();
 
   const std::string file_;
-  std::optional<LearnedChoices> choices_;  // nullopt before load()
-  std::optional<std::string> text_;        // of the file; nullopt: it does not exist, or has errors
-  std::string logged_;                     // the last error
+  const std::string node_;
+  std::optional<LearnedChoices> choices_;  // nullopt: save() does nothing
+  std::optional<std::string> text_;        // of the file; nullopt: it must be written
+  std::string logged_;                     // the last error of save()
 };
 
 }  // namespace hat

@@ -119,9 +119,14 @@ std::string LearnedPlan::name(size_t choice) const {
          std::string(kPollingWords[static_cast<size_t>(polling)]);
 }
 
+std::string LearnedPlan::kept_name(size_t choice) const {
+  if (!goal) return name(choice);
+  return name(choice) + " (" + std::string(kPerfGoalWords[static_cast<size_t>(*goal)]) + ")";
+}
+
 std::optional<size_t> LearnedPlan::find(std::string_view wanted) const {
   for (size_t choice = 0; choice < choices(); ++choice) {
-    if (name(choice) == wanted) return choice;
+    if (kept_name(choice) == wanted) return choice;
   }
   return std::nullopt;
 }

@@ -42,8 +42,11 @@ struct LearnedPlan {
   size_t choices() const { return ways.size() * pollings.size(); }
   // Returns a choice, by its number in engine::Learner, as text: "rfp, event".
   std::string name(size_t choice) const;
-  // Returns the number of the choice with this name; nullopt if there is none.
-  std::optional<size_t> find(std::string_view name) const;
+  // Returns a choice and the goal for which it is chosen, for the file that keeps it:
+  // "rfp, event (latency)", or "rfp, event" without a goal.
+  std::string kept_name(size_t choice) const;
+  // Returns the number of the choice with this kept_name(); nullopt if there is none.
+  std::optional<size_t> find(std::string_view kept_name) const;
   // Returns true if both have the same choices in the same order, so that what was learned for one
   // holds for the other.
   bool has_choices_of(const LearnedPlan& other) const;

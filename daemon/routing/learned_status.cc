@@ -7,21 +7,19 @@
 namespace hat {
 
 LearnedChoices common_choices(std::span<const LearnedStatus> all) {
-  using Votes = std::vector<std::pair<std::string, size_t>>;  // choices, in the order of `all`
-  std::map<LearnedFunction, Votes> votes;
+  using Trials = std::vector<std::pair<std::string, uint64_t>>;  // by choice, in the order of `all`
+  std::map<LearnedFunction, Trials> trials;
   for (const LearnedStatus& one : all) {
-    const std::string choice = one.is_hinted ? "" : one.choice;
-    Votes& of_function = votes[{one.peer, one.service, one.method}];
-    const auto same = std::ranges::find(of_function, choice, &Votes::value_type::first);
-    if (same == of_function.end()) {
-      of_function.emplace_back(choice, 1);
-    } else {
-      ++same->second;
-    }
+    if (one.trials == 0) continue;
+    Trials& of_function = trials[{one.peer, one.service, one.method}];
+    auto same = std::ranges::find(of_function, one.to_keep, &Trials::value_type::first);
+    if (same == of_function.end()) same = of_function.insert(same, {one.to_keep, 0});
+    same->second += one.trials;
   }
   LearnedChoices common;
-  for (const auto& [function, of_function] : votes) {
-    common[function] = std::ranges::max_element(of_function, {}, &Votes::value_type::second)->first;
+  for (const auto& [function, of_function] : trials) {
+    common[function] =
+        std::ranges::max_element(of_function, {}, &Trials::value_type::second)->first;
   }
   return common;
 }

@@ -17,7 +17,7 @@ struct LearnedStatus {
   std::string service;
   std::string method;
   std::string choice;      // the current one
-  bool is_hinted = true;   // `choice` is the plan of the hints
+  std::string to_keep;     // `choice` by LearnedPlan::kept_name(); empty: the plan of the hints
   bool is_kept = false;    // `choice` is that of an earlier process, and has not changed since
   bool searching = false;  // some other choice is not rejected
   uint64_t trials = 0;     // of all choices
@@ -33,8 +33,9 @@ struct LearnedStatus {
   std::vector<Cost> costs;
 };
 
-// Returns for each function in `all` the choice that most workers use, or the first of several such
-// choices. The text is empty for the plan of the hints.
+// Returns for each function in `all` the choice (LearnedStatus::to_keep) whose workers have made
+// the most trials, or the first of several such choices. Workers without trials do not count,
+// because they have learned nothing.
 LearnedChoices common_choices(std::span<const LearnedStatus> all);
 
 }  // namespace hat

@@ -243,7 +243,7 @@ std::optional<engine::EpochCost> LearnedRoute::measured(TimePoint now) {
     return engine::EpochCost{.cost = learner_.record(learner_.current()).cost * trial_loss()};
   }
   const uint64_t ended = times_.count();
-  const bool may_stray = !epoch.trial && strayed_epochs_ >= kStrayedMost;
+  const bool may_stray = !epoch.trial && learner_.is_at_first() && strayed_epochs_ >= kStrayedMost;
   if (!epoch.measures || ended < kCallsLeast || (epoch.strayed && !may_stray)) return std::nullopt;
   const auto window_ns = static_cast<double>((closing_->ended_at - epoch.measures_from).count());
   if (window_ns <= 0) return std::nullopt;
@@ -295,14 +295,15 @@ std::optional<size_t> LearnedRoute::next_trial(TimePoint now, TrialLanes& lanes)
 // --- For hatctl ---
 
 LearnedStatus LearnedRoute::status() const {
-  LearnedStatus status{.choice = plan_->name(learner_.current()),
-                       .is_hinted = learner_.is_at_first(),
-                       .is_kept = began_with_kept_ && learner_.changes() == 0,
-                       .searching = learner_.searching(),
-                       .trials = learner_.trials(),
-                       .changes = learner_.changes(),
-                       .noise = learner_.noise(),
-                       .measures = measures(plan_->goal)};
+  LearnedStatus status{
+      .choice = plan_->name(learner_.current()),
+      .to_keep = learner_.is_at_first() ? "" : plan_->kept_name(learner_.current()),
+      .is_kept = began_with_kept_ && learner_.changes() == 0,
+      .searching = learner_.searching(),
+      .trials = learner_.trials(),
+      .changes = learner_.changes(),
+      .noise = learner_.noise(),
+      .measures = measures(plan_->goal)};
   const auto cost_of = [&](size_t choice) { return learner_.record(choice).cost; };
   std::vector<size_t> measured;
   for (size_t choice = 0; choice < plan_->choices(); ++choice) {

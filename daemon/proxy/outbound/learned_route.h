@@ -66,8 +66,8 @@ class LearnedRoute {
   static constexpr uint32_t kStrayedMost = 10;
   static constexpr size_t kCostsMost = 8;  // in status(), beside that of the current choice
 
-  // Begins with the choice `kept` of an earlier process if the plan has it, and otherwise with the
-  // plan of the hints.
+  // Begins with the choice `kept` (LearnedPlan::kept_name()) of an earlier process if the plan has
+  // it, and otherwise with the plan of the hints.
   LearnedRoute(std::shared_ptr<const LearnedPlan> plan, uint64_t seed, std::string_view kept = "");
 
   // The part of a call in the measurements.

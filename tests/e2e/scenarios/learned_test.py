@@ -96,18 +96,24 @@ class Learned(Scenario):
             self.assertEqual(callers.errors, [])
 
     def test_the_choice_survives_a_restart_and_a_takeover(self):
+        def contents(choices):
+            return {"hatrpc_learned": 1, "node": "host-a", "choices": choices}
+
         with probe_nodes(manifest_text=learned("learned"), keys={"host-a": {"learned": "learned.yaml"}}) as nodes:
             file = nodes.a.folder / "learned.yaml"
             self.assertEqual(nodes.a.stop(), 0)
-            self.assertEqual(yaml.safe_load(file.read_text()), {"hatrpc_learned": 1, "choices": {}})
-            kept = {"Probe": {"echo": "tcp, event"}}
-            file.write_text(yaml.safe_dump({"hatrpc_learned": 1, "choices": {"host-b": kept, "host-c": kept}}))
+            self.assertEqual(yaml.safe_load(file.read_text()), contents({}))
+            kept = {"Probe": {"echo": "tcp, event (throughput)"}}
+            file.write_text(yaml.safe_dump(contents({"host-b": kept, "host-c": kept})))
             nodes.a.start()
             self.call_and_check_what_is_kept(nodes)
-            self.assertEqual(nodes.a.take_over().wait(timeout=15), 0, nodes.a.log()[-2000:])
+            old = nodes.a.take_over()
+            self.assertEqual(yaml.safe_load(file.read_text()), contents({"host-b": kept}),
+                             "the old daemon has written the file before the new one serves")
+            self.assertEqual(old.wait(timeout=15), 0, nodes.a.log()[-2000:])
             self.call_and_check_what_is_kept(nodes)
             self.assertEqual(nodes.a.stop(), 0)
-            self.assertEqual(yaml.safe_load(file.read_text()), {"hatrpc_learned": 1, "choices": {"host-b": kept}})
+            self.assertEqual(yaml.safe_load(file.read_text()), contents({"host-b": kept}))
 
     def call_and_check_what_is_kept(self, nodes):
         with Client(nodes) as calls:
