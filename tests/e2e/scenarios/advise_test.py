@@ -5,15 +5,12 @@
 import json
 import os
 import subprocess
-import threading
 import unittest
 
 import yaml
 
-from setting import PROGRAMS, Client, Scenario, main, manifest, probe_nodes
+from setting import PROGRAMS, Callers, Client, Scenario, main, manifest, probe_nodes
 from nodes import wait_until
-from thrift.Thrift import TApplicationException
-from thrift.transport.TTransport import TTransportException
 
 CORES = 2  # the daemons run on so many cores, so that the number of callers that is too large is known
 CALLERS = 6
@@ -68,39 +65,6 @@ def hatctl(node, *words):
     return done.returncode, done.stdout, done.stderr
 
 
-class Callers:
-    """Threads that make calls until end(). A context manager."""
-
-    def __init__(self, nodes, count, call):
-        self.nodes, self.call = nodes, call
-        self.going = True
-        self.errors = []
-        self.threads = [threading.Thread(target=self.run) for _ in range(count)]
-
-    def run(self):
-        number = 0
-        while self.going:
-            try:
-                with Client(self.nodes) as calls:
-                    while self.going:
-                        number += 1
-                        self.call(calls, number)
-            except (TApplicationException, TTransportException) as error:
-                if "deadline_exceeded" not in str(error):  # the connection ends after such a reply
-                    self.errors.append(repr(error))
-                    return
-
-    def __enter__(self):
-        for thread in self.threads:
-            thread.start()
-        return self
-
-    def __exit__(self, *_):
-        self.going = False
-        for thread in self.threads:
-            thread.join()
-
-
 class Advise(Scenario):
     @classmethod
     def setUpClass(cls):
@@ -123,7 +87,7 @@ class Advise(Scenario):
                 calls.note("somebody")
 
     def call_until(self, nodes, count, call, what, holds):
-        with Callers(nodes, count, call) as callers:
+        with Callers(nodes, count, call, "deadline_exceeded") as callers:
             try:
                 wait_until(what, holds, WAIT)
             except AssertionError:
@@ -143,7 +107,7 @@ class Advise(Scenario):
                             "slow's callers and time-out are judged",
                             lambda: all(("slow", "concurrency") in proposals(node) for node in both)
                             and ("slow", "timeout_ms") in proposals(nodes.a))
-            with Callers(nodes, CALLERS, lambda calls, _: calls.hurried(20)) as occupying:
+            with Callers(nodes, CALLERS, lambda calls, _: calls.hurried(20), "deadline_exceeded") as occupying:
                 self.call_until(nodes, 1, lambda calls, _: calls.ping(), "the callers of an occupied host are judged",
                                 lambda: all({("hurried", "concurrency"), ("ping", "polling")} <= proposals(node)
                                             for node in both))

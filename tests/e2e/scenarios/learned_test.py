@@ -4,12 +4,11 @@ protocols. No call may fail, also while the load changes, and a reload must end 
 
 import json
 import subprocess
-import threading
 import time
 
 import yaml
 
-from setting import PROGRAMS, Client, Scenario, main, manifest, probe_nodes
+from setting import PROGRAMS, Callers, Client, Scenario, main, manifest, probe_nodes
 from nodes import wait_until
 
 CALLERS = 4
@@ -36,42 +35,25 @@ def protocols(node):
     return {one["request_protocol"] for one in function(node, "echo")["carried"]}
 
 
-class Callers:
-    """Threads that echo messages of `size` bytes until the end. A context manager."""
+class Echo:
+    """Calls echo with messages of `size` bytes."""
 
-    def __init__(self, nodes):
-        self.nodes, self.size, self.going, self.errors, self.calls = nodes, 64, True, [], 0
-        self.threads = [threading.Thread(target=self.run) for _ in range(CALLERS)]
+    size = 64
 
-    def run(self):
-        try:
-            with Client(self.nodes) as calls:
-                while self.going:
-                    message = b"m" * self.size
-                    if calls.echo(message) != message:
-                        raise ValueError("a wrong reply")
-                    self.calls += 1
-        except Exception as error:  # of any kind: it is a call that has failed
-            self.errors.append(repr(error))
-
-    def __enter__(self):
-        for thread in self.threads:
-            thread.start()
-        return self
-
-    def __exit__(self, *_):
-        self.going = False
-        for thread in self.threads:
-            thread.join()
+    def __call__(self, calls, _):
+        message = b"m" * self.size
+        if calls.echo(message) != message:
+            raise ValueError("a wrong reply")
 
 
 class Learned(Scenario):
     def test_trials_lose_no_call_and_end_with_the_hint(self):
-        with probe_nodes(manifest_text=learned("learned")) as nodes, Callers(nodes) as callers:
+        echo = Echo()
+        with probe_nodes(manifest_text=learned("learned")) as nodes, Callers(nodes, CALLERS, echo) as callers:
             wait_until("12 trials", lambda: trials(nodes.a) >= 12, WAIT)
             self.assertGreaterEqual(len(protocols(nodes.a)), 4, protocols(nodes.a))
             before = trials(nodes.a)
-            callers.size = 64 * 1024
+            echo.size = 64 * 1024
             wait_until("12 trials with large messages", lambda: trials(nodes.a) >= before + 12, WAIT)
 
             for one in function(nodes.a, "echo")["learned"]:

@@ -9,6 +9,7 @@ import contextlib
 import pathlib
 import subprocess
 import sys
+import threading
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
@@ -56,6 +57,44 @@ class Client:
 
     def __exit__(self, *_):
         self.transport.close()
+
+
+class Callers:
+    """Threads that make calls until the block ends, each with a Client of its own. A context manager.
+
+    call(client, number) makes one call; the first number of each thread is 1. A thread ends with an entry in `errors`
+    when its call raises an exception whose text does not have `permitted`. After one that has it, the thread connects
+    again.
+    """
+
+    def __init__(self, nodes, count, call, permitted=None):
+        self.nodes, self.call, self.permitted = nodes, call, permitted
+        self.going, self.errors, self.calls = True, [], 0
+        self.threads = [threading.Thread(target=self.run) for _ in range(count)]
+
+    def run(self):
+        number = 0
+        while self.going:
+            try:
+                with Client(self.nodes) as calls:
+                    while self.going:
+                        number += 1
+                        self.call(calls, number)
+                        self.calls += 1
+            except Exception as error:  # of any kind: it is a call that has failed
+                if self.permitted is None or self.permitted not in str(error):
+                    self.errors.append(repr(error))
+                    return
+
+    def __enter__(self):
+        for thread in self.threads:
+            thread.start()
+        return self
+
+    def __exit__(self, *_):
+        self.going = False
+        for thread in self.threads:
+            thread.join()
 
 
 @contextlib.contextmanager
