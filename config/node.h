@@ -93,6 +93,10 @@ struct PeerConfig {
   // For links with TLS: the identity rule that a name in the peer's certificate must match. If this
   // is empty, the certificate must have `name` as a DNS name.
   std::string identity;
+  // The file of costs measured with this peer, which replace those of NodeConfig::profile in plans
+  // for calls to it; empty if there is none.
+  std::string profile;
+  SourceLocation profile_location;
 };
 
 struct EndpointConfig {
@@ -206,7 +210,8 @@ struct NodeConfig {
   std::optional<int> worker_nice;
   // The manifests. Paths in the file are relative to the directory of the file.
   std::vector<ManifestPath> manifests;
-  // The file of measured costs (config/profile.h), or empty if there is none. The path in the
+  // The file of measured costs (config/profile.h) for plans of calls to peers without a profile of
+  // their own, and of calls that this node serves; empty if there is none. The path in the
   // configuration file is relative to the directory of that file.
   std::string profile;
   SourceLocation profile_location;

@@ -208,6 +208,9 @@ TEST(NodeConfig, TheFileOfLearnedChoicesHasNoOtherUse) {
                          Row{"learned: /x/m/l.yaml\nmanifests: [/x/m/]\n", "/x/m"},
                          Row{"learned: /x/l.yaml\nmanifests: [/x/l.yaml]\n", "/x/l.yaml"},
                          Row{"learned: /x/p.yaml\nprofile: /x/p.yaml\n", "/x/p.yaml"},
+                         Row{"learned: /x/p.yaml\nlink: {insecure: true}\n"
+                             "peers: {b: {link: tcp:b:1, profile: /x/p.yaml}}\n",
+                             "/x/p.yaml"},
                          Row{"learned: n.yaml\n", "/etc/n.yaml"}}) {
     Diagnostics diagnostics;
     read_node_config(std::string(row.text) + "node: a\n", "/etc/n.yaml", diagnostics);
@@ -228,11 +231,14 @@ TEST(NodeConfig, PathsBeginAtTheFoldersOfTheFileThatNamesThem) {
       "manifests: [manifests, /etc/more]\n"
       "link:\n"
       "  listen: tcp:127.0.0.1:0\n"
-      "  tls: {certificate: tls/a.pem, key: tls/a.key, ca: tls/ca.pem, crl: tls/crl.pem}\n",
+      "  tls: {certificate: tls/a.pem, key: tls/a.key, ca: tls/ca.pem, crl: tls/crl.pem}\n"
+      "peers: {b: {link: tcp:b:1, profile: costs-b.yaml}, c: {link: tcp:c:1}}\n",
       "/etc/hatrpc/hatrpcd.yaml", diagnostics);
   ASSERT_FALSE(diagnostics.any_errors()) << diagnostics.text();
   EXPECT_EQ(node.profile, "/etc/hatrpc/costs.yaml");
   EXPECT_EQ(node.learned, "/etc/hatrpc/state/learned.yaml");
+  EXPECT_EQ(node.peers[0].profile, "/etc/hatrpc/costs-b.yaml");
+  EXPECT_EQ(node.peers[1].profile, "");
   EXPECT_EQ(node.manifests[0].path, "/etc/hatrpc/manifests");
   EXPECT_EQ(node.manifests[1].path, "/etc/more");
   EXPECT_EQ(node.link.tls->certificate, "/etc/hatrpc/tls/a.pem");

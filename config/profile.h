@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // config/profile.h: reads and writes profiles. A profile is a file with the measured costs of RDMA
-// operations on a host. `hatctl calibrate` writes the file; the planner uses the file that the key
-// `profile` of the node configuration names. For example:
+// operations between a host and a peer. `hatctl calibrate` writes the file; the planner uses the
+// files that the keys `profile` and `peers.NAME.profile` of the node configuration name. For
+// example:
 //
 //   hatrpc_profile: 1
 //   node: host-a
@@ -37,6 +38,13 @@ struct Profile {
   std::string device;    // a description of the device
   std::string measured;  // the time of the measurement, in the form of ISO 8601
   ComponentCosts costs;
+};
+
+// A profile that a node configuration names.
+struct NamedProfile {
+  std::string file;
+  std::string peer;  // whose own profile it is; empty: that of all peers without one
+  Profile profile;
 };
 
 // Reads a profile from `text`, the contents of `file`. Adds every error in the text to

@@ -36,7 +36,7 @@ GOOD_NODES = [
     "node: a\nmanifests: [m.yaml]\nserves: {S: {upstream: 'tcp:127.0.0.1:1', mode: shared, max_connections: 4}}",
     "node: a\nserves: {S: {upstream: 'tcp:127.0.0.1:1', thrift_transport: header}}",
     "node: a\nserves: {S: {upstream: 'tcp:127.0.0.1:1', thrift_transport: framed, thrift_protocol: compact}}",
-    "node: a\nlink: {listen: 'tcp:h:1', tls: TLS}\npeers: {b: {link: 'tcp:h:1', identity: 'spiffe://p/b'}}",
+    "node: a\nlink: {listen: 'tcp:h:1', tls: TLS}\npeers: {b: {link: 'tcp:h:1', identity: 'spiffe://p/b', profile: b.yaml}}",
     "node: a\nlink: {tls: {certificate: tls/a.pem, key: tls/a.key, ca: tls/ca.pem, "
     "allow: ['spiffe://p/*', 'spiffe://p/a', host-b, '*.example']}}",
     "node: a\nlimits: {spin: 10us, max_message: 1MiB, max_pipelined: 7, max_links: 4, max_peer_connections: 4, drain_timeout: 1min}",
@@ -49,7 +49,7 @@ BAD_NODES = [
     "node: a\nfabric: {kind: ib}", "node: a\nfabric: {port: 0}", "node: a\nfabric: {max_pinned: lots}", "node: a\nfabric: [auto]", "node: a\nfabric: {faults: 3}",
     "node: a\nfabric: {faults: {refused_percent: 101}}", "node: a\nfabric: {faults: {cut_within: 0}}",
     "node: a\nlink: {listen: 'tcp:h', insecure: true}", "node: a\nlink: {insecure: perhaps}",
-    "node: a\nlink: {insecure: true}\npeers: {b: {}}", "node: a\nlink: {tls: {certificate: tls/a.pem}}",
+    "node: a\nlink: {insecure: true}\npeers: {b: {}}", "node: a\nlink: {insecure: true}\npeers: {b: {link: 'tcp:h:1', profile: ''}}", "node: a\nlink: {tls: {certificate: tls/a.pem}}",
     "node: a\nlink: {tls: true}", "node: a\nlink: {tls: {certificate: tls/a.pem, key: tls/a.key, ca: tls/ca.pem, allow: []}}",
     "node: a\nlink: {tls: {certificate: tls/a.pem, key: tls/a.key, ca: tls/ca.pem, allow: ['*']}}",
     "node: a\nlink: {tls: {certificate: tls/a.pem, key: tls/a.key, ca: tls/ca.pem, allow: ['spiffe://a/*/b']}}",

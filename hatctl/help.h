@@ -158,8 +158,9 @@ meanwhile; the results are best on hosts that do little else. Each host takes pa
 at most one calibration at a time.
 
 If hatrpcd.yaml has `profile: FILE`, the planner uses the costs in FILE instead of its
-constants, from the next reload on. `hatctl routes` shows the resulting plans;
-hintgen(1) can show them before the reload.
+constants, from the next reload on. `peers.PEER.profile` has the costs for calls to
+this peer only. `hatctl routes` shows the resulting plans; hintgen(1) can show them
+before the reload.
 
       --write FILE   write the profile to FILE, which is replaced as a whole or not at all
 

@@ -107,6 +107,28 @@ TEST(Routes, NameTheHostTheHintsThatChangeNothingAndTheRepliesOfOtherHosts) {
   EXPECT_THAT(routes_text(routes, kPipe), HasSubstr("\nhost       1 core\n"));
 }
 
+// A peer whose plan differs only in the replies has no line `to PEER`.
+TEST(Routes, ShowThePlansForPeersWithTheirOwnCosts) {
+  json routes = some_routes();
+  json& function = routes["services"][0]["functions"][0];
+  const auto plan_to = [&](const char* words) {
+    json plan = function["client"];
+    plan["plan"] = words;
+    plan["reason"] = "measured";
+    plan.erase("change_nothing");
+    return plan;
+  };
+  function["client_to"] = {{"host-b", plan_to("rfp, busy")}, {"host-c", plan_to("eager, busy")}};
+  EXPECT_THAT(routes_text(routes, kPipe), HasSubstr("  client   eager, busy\n"
+                                                    "           because of this\n"
+                                                    "  server   eager, event, timeout 250 ms, "
+                                                    "idempotent\n"
+                                                    "           of the server\n"
+                                                    "  to host-b rfp, busy\n"
+                                                    "           measured\n"
+                                                    "  carried"));
+}
+
 // An older hatrpcd does not say by which protocols request and reply were carried.
 TEST(Routes, SayWhyCallsUsedTcpAlsoForAnOlderDaemon) {
   json routes = some_routes();

@@ -20,7 +20,8 @@ std::string indented(const std::string& line, const Terminal& terminal) {
 }
 
 std::string label_text(const std::string& label) {
-  return "  " + label + std::string(kIndent - 2 - label.size(), ' ');
+  const size_t width = std::max(label.size() + 1, kIndent - 2);
+  return "  " + label + std::string(width - label.size(), ' ');
 }
 
 std::string plan_text(const std::string& side, const json& plan, const Terminal& terminal) {
@@ -130,6 +131,11 @@ std::string route_text(const std::string& service, const json& function, const T
     text += plan_text("both", client, terminal);
   } else {
     text += plan_text("client", client, terminal) + plan_text("server", server, terminal);
+  }
+  const json to_peers = function.value("client_to", json::object());  // absent: an older hatrpcd
+  for (const auto& [peer, plan] : to_peers.items()) {
+    // A plan for the same requests differs in the replies, which replies_text() has.
+    if (plan.at("plan") != client.at("plan")) text += plan_text("to " + peer, plan, terminal);
   }
   text += replies_text(function) + learned_text(function, terminal);
   if (const std::string carried = carried_text(function); !carried.empty()) {

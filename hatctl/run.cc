@@ -198,7 +198,8 @@ int run_calibrate(const Session& session) {
   if (!written) return complain(written.error().message, kRefused);
   if (!options.json)
     print("\nwritten to " + options.write +
-          "; set `profile` in hatrpcd.yaml to this file to use it\n");
+          "; to use it, set `profile` in hatrpcd.yaml to this file, or `peers." + options.peer +
+          ".profile` for calls to this peer only\n");
   return kDone;
 }
 

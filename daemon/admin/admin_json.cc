@@ -121,9 +121,9 @@ std::string response_name(const LaneKey& key) {
 // Returns the protocol that this node requests for the replies of each server.
 json replies_json(const Route& route, const Servers& servers) {
   json all = json::array();
-  if (route.client.tcp_wanted) return all;
+  if (route.client.plan.tcp_wanted) return all;
   for (const auto& [name, server] : servers) {
-    const auto key = reachable(route.lanes.small.at(server.cores), server.legs);
+    const auto key = reachable(route.to(name).lanes.small.at(server.cores), server.legs);
     if (!key) continue;
     json one = cores_json(server.cores);
     one.update({{"peer", name}, {"protocol", response_name(*key)}});
@@ -158,16 +158,25 @@ json route_json(const Route& route, const RouteContext& context) {
                 {"change_nothing", idle_json(route, side, context)},
                 {"numa", numa_json(side)}};
   };
-  json function = {{"method", route.method},
-                   {"oneway", route.oneway},
-                   {"origin", route.origin},
-                   {"client", plan_json(route.client, Side::kClient)},
-                   {"server", plan_json(route.server, Side::kServer)},
-                   {"reply_protocol", response_name(route.lanes.small.at(context.table.cores()))},
-                   {"replies", replies_json(route, context.servers)},
-                   {"allow", route.access ? json(route.access->allow) : json(nullptr)},
-                   {"allow_mode", route.access && route.access->dry_run ? "dry_run" : "enforce"},
-                   {"learned", learned_json(route, context.learned)}};
+  json to_peers = json::object();
+  for (const auto& [peer, to_peer] : route.client_to) {
+    json plan = plan_json(to_peer.plan, Side::kClient);
+    for (const char* same : {"change_nothing", "numa"}) plan.erase(same);  // as in "client"
+    plan["reply_protocol"] = response_name(to_peer.lanes.small.at(context.table.cores()));
+    to_peers[peer] = std::move(plan);
+  }
+  json function = {
+      {"method", route.method},
+      {"oneway", route.oneway},
+      {"origin", route.origin},
+      {"client", plan_json(route.client.plan, Side::kClient)},
+      {"client_to", std::move(to_peers)},
+      {"server", plan_json(route.server, Side::kServer)},
+      {"reply_protocol", response_name(route.client.lanes.small.at(context.table.cores()))},
+      {"replies", replies_json(route, context.servers)},
+      {"allow", route.access ? json(route.access->allow) : json(nullptr)},
+      {"allow_mode", route.access && route.access->dry_run ? "dry_run" : "enforce"},
+      {"learned", learned_json(route, context.learned)}};
   function.update(carried_json(total(*route.metrics, Side::kClient), context.fabric));
   return function;
 }

@@ -13,12 +13,15 @@
 //                connections_open, upstream_connections_open, buffered_bytes,
 //                local_replies: {token: count}, last_reload: {successful, unix_time, error}}
 //   /routes     {generation, fabric, host: CORES, services: [{service, functions: [{method, oneway,
-//                origin, client: PLAN, server: PLAN, reply_protocol, replies: [{peer, cores,
-//                nic_cores, protocol}], allow: [text] or null (all peers), allow_mode:
+//                origin, client: PLAN, client_to: {peer: PLAN}, server: PLAN, reply_protocol,
+//                replies: [{peer, cores, nic_cores, protocol}],
+//                allow: [text] or null (all peers), allow_mode:
 //                "enforce"|"dry_run", learned: as in learned_json.h, carried, fallbacks: as in
 //                /functions}]}]}; the last function is "_other".
 //                PLAN, the plan of this host: {plan, reason, slot_bytes, small_bytes_max,
-//                timeout_ms or null, idempotent, change_nothing: [{hint, why}]}.
+//                timeout_ms or null, idempotent, change_nothing: [{hint, why}]}. `client_to` has
+//                the plans of calls to peers with their own profile that differ from `client`,
+//                with reply_protocol and without change_nothing.
 //                `replies` has the protocol that this node requests for the replies of each peer
 //                that serves the function; it lacks peers without RDMA lanes, and peers whose cores
 //                are not known. `reply_protocol` is the same for a server on a host like this one.

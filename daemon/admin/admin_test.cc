@@ -15,6 +15,7 @@
 #include "base/descriptor.h"
 #include "daemon/admin/fake_control.h"
 #include "daemon/reactor/socket_address.h"
+#include "engine/plan/fake_costs.h"
 
 namespace hat {
 namespace {
@@ -490,6 +491,22 @@ TEST_F(Admin, RoutesSayWhetherTheHintNumaIsHonoured) {
             json({{"hint", "nic"}, {"node", 0}, {"not_honoured", ""}}));
   const json& other = routes.at("services").at(0).at("functions").at(1);
   EXPECT_EQ(other.at("client").at("numa"), nullptr);
+}
+
+TEST_F(Admin, RoutesGiveThePlansForPeersWithTheirOwnCosts) {
+  FunctionSpec get{.name = "get"};
+  get.hints.both.payload_bytes = 16'384;
+  engine::HostFacts host{8, 8, true, ""};
+  host.measured_with["host-b"] = engine::cheap_writes();
+  control_.set_manifest({"", {{"Kv", {}, {get, {.name = "small"}}, ""}}}, host);
+  const json routes = json::parse(over_unix("GET", "/routes").body);
+  const json& functions = routes.at("services").at(0).at("functions");
+  const json& to_b = functions.at(0).at("client_to").at("host-b");
+  EXPECT_EQ(functions.at(0).at("client").at("plan"), "hybrid_eager_rndv, adaptive");
+  EXPECT_EQ(to_b.at("plan"), "≤32KiB direct_write_imm, larger write_rndv; adaptive");
+  EXPECT_EQ(to_b.at("reply_protocol"), "direct_write_imm");
+  EXPECT_FALSE(to_b.contains("change_nothing"));
+  EXPECT_EQ(functions.at(1).at("client_to"), json::object()) << "the costs change nothing";
 }
 
 TEST_F(Admin, RoutesGiveTheProtocolOfRepliesFromEachHost) {

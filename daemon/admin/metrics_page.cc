@@ -105,18 +105,22 @@ void add_calls(Page& page, const CalledFunctions& called) {
       [](const FunctionTotals& totals) { return totals.reply_sizes.sum; });
 }
 
-// Returns `used`, and without calls the ways of complete calls by which the function's plan and TCP
-// carry them to a server on a host with `cores`. These ways have series before they are used,
+// Returns `used`, and without calls the ways of complete calls by which the function's plans and
+// TCP carry them to a server on a host with `cores`. These ways have series before they are used,
 // because PromQL's increase() ignores the first value of a new series.
 std::vector<WayCount> with_planned(std::vector<WayCount> used, const Route* route,
                                    const engine::CoreCounts& cores) {
   const bool oneway = route != nullptr && route->oneway;
   std::vector<CallWay> planned = {{Carrier::kTcp, oneway ? Carrier::kNone : Carrier::kTcp}};
-  if (route != nullptr && route->client.path == Path::kRdma) {
-    const Carrier reply = oneway ? Carrier::kNone : carrier(route->lanes.small.at(cores).response);
-    for (const engine::ProtocolId request : {route->client.small, route->client.large}) {
-      planned.push_back({carrier(request), reply});
-    }
+  const auto add = [&](const CallPlan& client) {
+    if (client.plan.path != Path::kRdma) return;
+    const Carrier reply = oneway ? Carrier::kNone : carrier(client.lanes.small.at(cores).response);
+    planned.push_back({carrier(client.plan.small), reply});
+    planned.push_back({carrier(client.plan.large), reply});
+  };
+  if (route != nullptr) {
+    add(route->client);
+    for (const auto& [peer, client] : route->client_to) add(client);
   }
   for (const CallWay& way : planned) {
     if (std::ranges::find(used, way, &WayCount::way) == used.end()) used.push_back({way, 0});
@@ -242,7 +246,7 @@ void add_plans(Page& page, Control& control, const CalledFunctions& called) {
     if (service == nullptr) continue;
     const Route& route = service->find(one.function->method);
     if (route.method != one.function->method) continue;  // a reload has removed the function
-    const engine::Plan& plan = one.side == Side::kClient ? route.client : route.server;
+    const engine::Plan& plan = one.side == Side::kClient ? route.client.plan : route.server;
     Page::add(plans, with(one.labels(), "plan", describe(plan)), 1);
   }
 }

@@ -9,6 +9,7 @@
 
 #include "daemon/admin/fake_control.h"
 #include "daemon/admin/metrics_reader_for_tests.h"
+#include "engine/plan/fake_costs.h"
 
 namespace hat {
 namespace {
@@ -107,6 +108,19 @@ TEST_F(Exposition, HasWhatBelongsToNoFunctionFromTheStartAtZero) {
   EXPECT_EQ(value("hatrpc_config_reloads_total", {{"result", "refused"}}), 0);
 }
 
+TEST_F(Exposition, HasTheSeriesOfThePlansForPeersFromTheFirstCallOn) {
+  FunctionSpec spec{.name = "get"};
+  spec.hints.both.payload_bytes = 16'384;
+  engine::HostFacts host{8, 8, true, ""};
+  host.measured_with["host-b"] = engine::cheap_writes();
+  control_.set_manifest({"", {{"Kv", {}, {spec}, ""}}}, host);
+  get(Side::kClient, 1).started.add();  // the call has not ended yet
+  const std::string fabric = control_.fabric_label();
+  for (const char* protocol : {"hybrid_eager_rndv", "direct_write_imm"}) {
+    EXPECT_EQ(value("hatrpc_calls_total", carried(protocol, protocol, fabric.c_str())), 0);
+  }
+}
+
 TEST_F(Exposition, HasAllSeriesOfAFunctionsSideFromTheFirstCallOn) {
   EXPECT_EQ(series_of({{"thrift_method", "get"}}), 0u);
   get(Side::kClient, 1).started.add();  // the call has not ended yet
@@ -123,8 +137,8 @@ TEST_F(Exposition, HasAllSeriesOfAFunctionsSideFromTheFirstCallOn) {
   for (const auto& reason : kFallbackNames) {
     EXPECT_EQ(value("hatrpc_fallbacks_total", of_client("reason", reason)), 0) << reason;
   }
-  const Labels plan =
-      of_get("client", {{"plan", describe(control_.routes()->find("Kv")->find("get").client)}});
+  const Labels plan = of_get(
+      "client", {{"plan", describe(control_.routes()->find("Kv")->find("get").client.plan)}});
   EXPECT_EQ(value("hatrpc_route_info", plan), 1);
   EXPECT_EQ(series_of({{"thrift_method", "get"}, {"side", "server"}}), 0u);
   EXPECT_EQ(series_of({{"thrift_method", "_other"}}), 0u);

@@ -26,20 +26,37 @@ void mix_file(uint64_t& hash, const std::string& path) {
   mix(hash, static_cast<uint64_t>(info.st_mtim.tv_nsec));
 }
 
-// Loads the profile that `node` names. A file that does not exist is only a warning: the daemon
-// must run before a profile can be measured and written.
-std::optional<Profile> load_profile_of(const NodeConfig& node, Diagnostics& diagnostics) {
-  if (node.profile.empty()) return std::nullopt;
+// Loads a profile into `profiles`. A file that does not exist is only a warning: the daemon must
+// run before a profile can be measured and written.
+void add_profile(const std::string& file, const SourceLocation& location, const std::string& peer,
+                 std::vector<NamedProfile>& profiles, Diagnostics& diagnostics) {
+  if (file.empty()) return;
   std::error_code error;
-  if (!std::filesystem::exists(node.profile, error) && !error) {
-    diagnostics.warning(
-        node.profile_location,
-        "profile: there is no " + node.profile +
-            " yet; the planner uses its built-in costs until `hatctl calibrate PEER "
-            "--write` writes this file");
-    return std::nullopt;
+  if (std::filesystem::exists(file, error) || error) {
+    const NamedProfile& read = profiles.emplace_back(file, peer, load_profile(file, diagnostics));
+    const std::string& measured_with = read.profile.peer;
+    if (!peer.empty() && !measured_with.empty() && measured_with != peer) {
+      diagnostics.warning(location, "peers." + peer + ".profile: " + file +
+                                        " was measured with the peer " + measured_with +
+                                        "; `hatctl calibrate " + peer + " --write " + file +
+                                        "` measures with " + peer);
+    }
+    return;
   }
-  return load_profile(node.profile, diagnostics);
+  diagnostics.warning(location, "profile: there is no " + file +
+                                    " yet; the planner uses its built-in costs" +
+                                    (peer.empty() ? "" : ", or those of the node's profile,") +
+                                    " until `hatctl calibrate " + (peer.empty() ? "PEER" : peer) +
+                                    " --write` writes this file");
+}
+
+std::vector<NamedProfile> load_profiles(const NodeConfig& node, Diagnostics& diagnostics) {
+  std::vector<NamedProfile> profiles;
+  add_profile(node.profile, node.profile_location, "", profiles, diagnostics);
+  for (const PeerConfig& peer : node.peers) {
+    add_profile(peer.profile, peer.profile_location, peer.name, profiles, diagnostics);
+  }
+  return profiles;
 }
 
 std::shared_ptr<const TlsContext> load_tls(const NodeConfig& node, Diagnostics& diagnostics) {
@@ -79,7 +96,7 @@ Configuration load_configuration(const std::string& file, Diagnostics& diagnosti
   configuration.node = load_node_config(file, diagnostics);
   configuration.fingerprint = fingerprint(file, configuration.node);
   configuration.manifest = load_manifests(configuration.node.manifests, diagnostics);
-  configuration.profile = load_profile_of(configuration.node, diagnostics);
+  configuration.profiles = load_profiles(configuration.node, diagnostics);
   if (!diagnostics.any_errors()) place(configuration, std::move(allowed), diagnostics);
   configuration.tls = load_tls(configuration.node, diagnostics);
   check_against(configuration.node, configuration.manifest, diagnostics);
@@ -100,6 +117,9 @@ uint64_t fingerprint(const std::string& file, const NodeConfig& node) {
   uint64_t hash = 0xcbf29ce484222325;
   mix_file(hash, file);
   if (!node.profile.empty()) mix_file(hash, node.profile);
+  for (const PeerConfig& peer : node.peers) {
+    if (!peer.profile.empty()) mix_file(hash, peer.profile);
+  }
   if (const auto& tls = node.link.tls) {
     for (const std::string& path : {tls->certificate, tls->key, tls->ca, tls->crl})
       mix_file(hash, path);

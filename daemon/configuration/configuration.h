@@ -4,9 +4,9 @@
 #pragma once
 
 #include <memory>
-#include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "config/diagnostics.h"
 #include "config/manifest.h"
@@ -25,7 +25,7 @@ inline constexpr std::string_view kTlsFilesPrefix = "link.tls: ";
 struct Configuration {
   NodeConfig node;
   Manifest manifest;
-  std::optional<Profile> profile;         // nullopt if not configured, or not written yet
+  std::vector<NamedProfile> profiles;     // those that exist: the file may not be written yet
   std::shared_ptr<const TlsContext> tls;  // null if links do not use TLS
   HostCores host;
   std::vector<WorkerPlacement> workers;  // at least one, if the configuration has no error

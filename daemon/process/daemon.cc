@@ -145,7 +145,9 @@ Daemon::Daemon(std::string config_file, Configuration configuration, Sockets soc
   applied_.routes = make_routes(1, configuration);
   applied_.tls = configuration.tls;
   applied_.numa = std::move(configuration.numa);
-  if (const auto why = profile_unused(configuration)) LOG(WARNING) << *why;
+  for (const NamedProfile& profile : configuration.profiles) {
+    if (const auto why = why_unused(profile)) LOG(WARNING) << *why;
+  }
   applied_.last_reload.unix_time = start_unix_time_;
   applied_.fingerprint = applied_.seen_fingerprint = configuration.fingerprint;
   calibrator_ = make_calibrator(node_, threads_.front()->rdma());
@@ -178,22 +180,25 @@ std::shared_ptr<const RoutingTable> Daemon::make_routes(uint64_t generation,
   if (fabric_kind() == "verbs") {
     host.nic_cores = count_nic_cores(configuration.host, host.cores);
   }
-  if (configuration.profile && !profile_unused(configuration)) {
-    host.measured = std::make_shared<const ComponentCosts>(configuration.profile->costs);
+  for (const NamedProfile& profile : configuration.profiles) {
+    if (why_unused(profile)) continue;
+    auto costs = std::make_shared<const ComponentCosts>(profile.profile.costs);
+    (profile.peer.empty() ? host.measured : host.measured_with[profile.peer]) = std::move(costs);
   }
   return std::make_shared<const RoutingTable>(generation, configuration.manifest,
                                               services_of(*node_), host, metrics_.functions,
                                               node_->serves, node_->limits.call_timeout);
 }
 
-std::optional<std::string> Daemon::profile_unused(const Configuration& configuration) const {
+std::optional<std::string> Daemon::why_unused(const NamedProfile& profile) const {
   engine::RdmaHost* host = threads_.front()->rdma().host.get();
-  if (!configuration.profile || host == nullptr) return std::nullopt;
-  const std::string& measured = configuration.profile->costs.fabric;
+  if (host == nullptr) return std::nullopt;
+  const std::string& measured = profile.profile.costs.fabric;
   if (measured == host->fabric_name()) return std::nullopt;
-  return "profile " + node_->profile + ": the costs of fabric " + measured +
+  return "profile " + profile.file + ": the costs of fabric " + measured +
          " are not used, because this node's fabric is " + host->fabric_name() +
-         "; run `hatctl calibrate PEER --write` to measure them";
+         "; run `hatctl calibrate " + (profile.peer.empty() ? "PEER" : profile.peer) +
+         " --write` to measure them";
 }
 
 bool Daemon::run() {
@@ -395,7 +400,7 @@ void Daemon::on_sample(evutil_socket_t, short, void* self) {
 // --- What was learned ---
 
 void Daemon::begin_with_kept() {
-  if (KeptLearning::file_of(*node_).empty() && !applied_.routes->learned().empty()) {
+  if (KeptLearning::file_of(*node_).empty() && applied_.routes->learns()) {
     LOG(INFO) << "learned: what is learned is lost when hatrpcd ends, because neither `learned` in "
               << config_file_ << " nor STATE_DIRECTORY in the environment is set";
   }
@@ -417,7 +422,7 @@ void Daemon::on_keep_learned(evutil_socket_t, short, void* self) {
 void Daemon::keep_learned() {
   if (!kept_.writes()) return;
   std::vector<LearnedStatus> all;
-  if (!applied_.routes->learned().empty()) {
+  if (applied_.routes->learns()) {
     for (LearnedReport& report : learned()) all.push_back(std::move(report.status));
   }
   kept_.save(common_choices(all), *node_, *applied_.routes);
@@ -441,7 +446,9 @@ Result<ReloadReport> Daemon::try_reload(bool dry_run) {
   for (const Diagnostic& warning : diagnostics.all()) {
     report.warnings.push_back(to_string(warning.location) + ": warning: " + warning.message);
   }
-  if (auto why = profile_unused(fresh)) report.warnings.push_back(std::move(*why));
+  for (const NamedProfile& profile : fresh.profiles) {
+    if (auto why = why_unused(profile)) report.warnings.push_back(std::move(*why));
+  }
   if (applied_.tls && !same_certificates(*applied_.tls, *fresh.tls)) {
     report.changes.push_back(
         "link.tls: certificate " + applied_.tls->certificate().subject + " until " +

@@ -188,9 +188,8 @@ class Daemon final : public Control, private TakeoverEvents, private TakeoverOff
   std::shared_ptr<const RoutingTable> make_routes(uint64_t generation,
                                                   const Configuration& configuration);
   // Returns a text that says why the profile is not used, if it was measured on another fabric
-  // than this node's. Returns nullopt if the profile is used, if there is no profile, or if this
-  // node has no RDMA fabric.
-  std::optional<std::string> profile_unused(const Configuration& configuration) const;
+  // than this node's. Returns nullopt if the profile is used, or if this node has no RDMA fabric.
+  std::optional<std::string> why_unused(const NamedProfile& profile) const;
 
   const std::string config_file_;
   const std::string node_text_;

@@ -71,7 +71,7 @@ void KeptLearning::save(const LearnedChoices& now, const NodeConfig& node,
            service->find(function.method).method != function.method ||
            std::ranges::find(node.peers, function.peer, &PeerConfig::name) == node.peers.end();
   });
-  if (routes.learned().empty() && !text_) return;  // no function learns, and none has
+  if (!routes.learns() && !text_) return;  // no function learns, and none has
   std::string text = write_kept_choices({node_, *choices_});
   if (text == text_) return;
   const auto written = write_whole(file_, text);

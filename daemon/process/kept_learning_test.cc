@@ -81,7 +81,7 @@ TEST_F(KeptLearningTest, KeepsChoicesWhileNoFunctionCanLearn) {
   KeptLearning second(file_, "host-a");
   second.begin();
   const RoutingTable without = routes({"get"});
-  EXPECT_TRUE(without.learned().empty());
+  EXPECT_FALSE(without.learns());
   second.save({}, node_, without);
   EXPECT_EQ(in_file(), (LearnedChoices{{kGet, "rfp, busy"}}));
 }

@@ -66,9 +66,14 @@ enum class Reply : uint8_t {
   kPossible,
 };
 
+// Whether the plan of a call depends on the peer, and for which peer it was chosen last.
+struct PeerPlanOfCall {
+  uint32_t number = 0;             // Route::by_peer_number; 0: the plan does not depend on the peer
+  const PeerLink* link = nullptr;  // to the peer; null before it is chosen. It is only compared
+};
+
 // The part of a call in what is learned about its function. `route` is null if nothing is learned.
 struct LearnedCall {
-  const PeerLink* link = nullptr;  // to which it belongs; only compared
   LearnedRoute* route = nullptr;
   LearnedRoute::Part part;
   TimePoint began{};
@@ -90,11 +95,11 @@ struct Call final : Deadline {
   Reply reply = Reply::kNone;
   Polling polling = Polling::kEvent;
   RdmaWish rdma = RdmaWish::kNone;
-  WantedLane lane;              // the kind of RDMA lane that the plan wants, if `rdma` is kWanted
-  uint32_t learned_number = 0;  // Route::learned_number
-  LearnedCall learned;          // if `learned_number` is not 0 and the peer is chosen
-  PeerLanes::Choice choice;     // the lane that the call uses
-  CallWay way;                  // what carried the request, and the reply once it is complete
+  WantedLane lane;  // the kind of RDMA lane that the plan wants, if `rdma` is kWanted
+  PeerPlanOfCall by_peer;
+  LearnedCall learned;
+  PeerLanes::Choice choice;  // the lane that the call uses
+  CallWay way;               // what carried the request, and the reply once it is complete
   LargestPiece request_pieces;
   LargestPiece reply_pieces;
   bool several = false;        // the Thrift frame of the call has several messages
@@ -136,7 +141,7 @@ class CallPool {
     call->reply = Reply::kNone;
     call->ordinal = 0;
     call->way = {};
-    call->learned_number = 0;
+    call->by_peer = {};
     call->learned = {};
     call->request_pieces = call->reply_pieces = {};
     call->several = call->counted = call->sent = call->reply_started = false;

@@ -41,9 +41,8 @@ class FakePair {
           reactor, *open_fabric(), {.arena = {.bytes = {4 << 20, 4 << 20, 2 << 20}}}));
     }
     void start(FakeReactor& reactor, NodeConfig config, const FunctionSpec& function,
-               engine::CoreCounts cores) {
+               const engine::HostFacts& host) {
       const Manifest manifest{"", {{"Kv", {}, {function}, ""}}};
-      const engine::HostFacts host{cores.cores, cores.nic_cores, true, ""};
       auto routes = std::make_shared<RoutingTable>(1, manifest, std::vector<std::string>{"Kv"},
                                                    host, metrics, config.serves);
       worker = std::make_unique<Worker>(
@@ -72,19 +71,22 @@ class FakePair {
   };
 
   // Starts the two nodes. Their manifest lists the function `get`, by default without hints. The
-  // host of host-a has 8 cores. Each node opens a fabric by `open_fabric`.
+  // host of host-a has 8 cores, unless `caller_host` says otherwise. Each node opens a fabric by
+  // `open_fabric`.
   explicit FakePair(const FunctionSpec& function = {.name = "get"})
       : FakePair(function, Server()) {}
   FakePair(const FunctionSpec& function, const Server& server_host,
-           const engine::OpenFabric& open_fabric = &engine::open_loop_fabric)
+           const engine::OpenFabric& open_fabric = &engine::open_loop_fabric,
+           const engine::HostFacts& caller_host = {8, 8, true, ""})
       : a_(reactor_, open_fabric), b_(reactor_, open_fabric) {
     NodeConfig caller{.node = "host-a"};
     caller.peers = {{"host-b", *parse_address("tcp:127.0.0.1:9465"), {}}};
     caller.endpoints = {{*parse_address("tcp:127.0.0.1:9090"), "Kv", {"host-b"}}};
     NodeConfig server{.node = "host-b"};
     server.serves = {{"Kv", *parse_address("tcp:127.0.0.1:9091")}};
-    a_.start(reactor_, std::move(caller), function, {8, 8});
-    b_.start(reactor_, std::move(server), function, server_host.cores);
+    a_.start(reactor_, std::move(caller), function, caller_host);
+    b_.start(reactor_, std::move(server), function,
+             {server_host.cores.cores, server_host.cores.nic_cores, true, ""});
     here_ = reactor_.wires.back();
     b_.worker->accept_link(accept());
     there_ = reactor_.wires.back();

@@ -164,8 +164,8 @@ PeerLink& Worker::make_link(const PeerConfig& peer) {
   const auto [made, is_new] = peers_.try_emplace(peer.name, *this, peer, session_options(peer.name),
                                                  setup_.rdma, setup_.seed + ++links_made_);
   DCHECK(is_new);
-  made->second.learned().set_table(routes_, made->second);
-  made->second.learned().set_kept(setup_.kept);
+  made->second.plans().set_table(routes_, made->second);
+  made->second.plans().set_kept(setup_.kept);
   return made->second;
 }
 
@@ -213,13 +213,13 @@ std::vector<LinkStatus> Worker::link_status() const {
 
 void Worker::set_kept(std::shared_ptr<const LearnedChoices> kept) {
   setup_.kept = std::move(kept);
-  for (auto& [name, peer] : peers_) peer.learned().set_kept(setup_.kept);
+  for (auto& [name, peer] : peers_) peer.plans().set_kept(setup_.kept);
 }
 
 std::vector<LearnedStatus> Worker::learned_status() const {
   std::vector<LearnedStatus> all;
   for (const auto& [name, peer] : peers_) {
-    for (LearnedStatus& one : peer.learned().status()) all.push_back(std::move(one));
+    for (LearnedStatus& one : peer.plans().status()) all.push_back(std::move(one));
   }
   return all;
 }
@@ -246,7 +246,7 @@ Result<void> Worker::calibrate(const std::string& peer, const engine::CostOpen& 
 void Worker::set_routes(std::shared_ptr<const RoutingTable> routes) {
   reactor_.assert_in_loop();
   routes_ = std::move(routes);
-  for (auto& [name, peer] : peers_) peer.learned().set_table(routes_, peer);
+  for (auto& [name, peer] : peers_) peer.plans().set_table(routes_, peer);
   for (auto& [key, link] : accepted_) link->on_new_routes();
 }
 

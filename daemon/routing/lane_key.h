@@ -44,11 +44,15 @@ struct WantedLane {
   const LaneKey& at(const engine::CoreCounts& server) const {
     return by_column[static_cast<size_t>(engine::subscription(callers, server))];
   }
+
+  friend bool operator==(const WantedLane&, const WantedLane&) = default;
 };
 // The lanes of a function: `small` and `large` as in LaneKeys.
 struct WantedLanes {
   WantedLane small;
   WantedLane large;
+
+  friend bool operator==(const WantedLanes&, const WantedLanes&) = default;
 };
 // Returns the lanes of a function. `client` is the plan of the client's side, and `server` are the
 // hints of the server's side. `host` has the facts about this host; its cores are not used.

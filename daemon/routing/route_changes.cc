@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "config/hint_values.h"
 
@@ -67,19 +68,37 @@ std::string access_text(const std::optional<AccessRule>& access) {
   return access->dry_run ? text + " (dry run)" : text;
 }
 
+// Adds the changes of plans for calls to peers that have or had a plan of their own.
+void add_changes_to_peers(const Route& before, const Route& after,
+                          std::vector<std::string>& lines) {
+  std::set<std::string> peers;
+  for (const auto& [peer, plan] : before.client_to) peers.insert(peer);
+  for (const auto& [peer, plan] : after.client_to) peers.insert(peer);
+  for (const std::string& peer : peers) {
+    const CallPlan& was = before.to(peer);
+    const CallPlan& is = after.to(peer);
+    const std::string name = after.service + "." + after.method + ": client, to " + peer + ": ";
+    if (was.plan != is.plan) lines.push_back(name + plan_change(was.plan, is.plan));
+    const std::string replied = replies_text(was.lanes);
+    const std::string replies = replies_text(is.lanes);
+    if (replied != replies) lines.push_back(name + "replies: " + replied + " → " + replies);
+  }
+}
+
 void add_changes(const Route& before, const Route& after, std::vector<std::string>& lines) {
   const std::string name = after.service + "." + after.method + ": ";
   if (before.oneway != after.oneway) {
     lines.push_back(name + (after.oneway ? "oneway now" : "not oneway any more"));
   }
-  if (before.client != after.client) {
-    lines.push_back(name + "client: " + plan_change(before.client, after.client));
+  if (before.client.plan != after.client.plan) {
+    lines.push_back(name + "client: " + plan_change(before.client.plan, after.client.plan));
   }
+  add_changes_to_peers(before, after, lines);
   if (before.server != after.server) {
     lines.push_back(name + "server: " + plan_change(before.server, after.server));
   }
-  const std::string replied = replies_text(before.lanes);
-  const std::string replies = replies_text(after.lanes);
+  const std::string replied = replies_text(before.client.lanes);
+  const std::string replies = replies_text(after.client.lanes);
   if (replied != replies && describe(before.server) == describe(after.server)) {
     lines.push_back(name + "replies from other hosts: " + replied + " → " + replies);
   }
@@ -107,7 +126,8 @@ std::vector<std::string> route_changes(const RoutingTable& before, const Routing
       if (const Route* was = listed(old, route.method)) {
         add_changes(*was, route, lines);
       } else {
-        lines.push_back(service->name() + "." + route.method + ": new, " + describe(route.client));
+        lines.push_back(service->name() + "." + route.method + ": new, " +
+                        describe(route.client.plan));
       }
     }
     if (old == nullptr) continue;

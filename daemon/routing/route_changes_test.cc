@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 
 #include "config/manifest.h"
+#include "engine/plan/fake_costs.h"
 
 namespace hat {
 namespace {
@@ -39,6 +40,26 @@ TEST_F(RouteChanges, ReportThePlanOfTheSideThatChanged) {
   EXPECT_THAT(between(kv(before), kv(after)),
               ElementsAre("Kv.get: server: direct_write_imm, busy over tcp → "
                           "direct_write_imm, event over tcp"));
+}
+
+TEST_F(RouteChanges, ReportThePlansForPeers) {
+  HintGroups of_service;
+  of_service.both.payload_bytes = 16'384;
+  engine::HostFacts host{8, 8, true, ""};
+  const RoutingTable before(1, kv({}, of_service), {}, host, metrics_);
+  host.measured_with["host-b"] = engine::cheap_writes();
+  const RoutingTable after(2, kv({}, of_service), {}, host, metrics_);
+  const auto changed = [](const std::string& function, const std::string& change) {
+    return HasSubstr("Kv." + function + ": client, to host-b: " + change);
+  };
+  EXPECT_THAT(route_changes(before, after),
+              ElementsAre(changed("get", "hybrid_eager_rndv, adaptive → "),
+                          changed("get", "replies: hybrid_eager_rndv → direct_write_imm"),
+                          changed("_other", "hybrid_eager_rndv, adaptive → "),
+                          changed("_other", "replies: hybrid_eager_rndv → direct_write_imm")));
+  EXPECT_THAT(route_changes(after, before),
+              testing::Contains(changed("get", "replies: direct_write_imm → hybrid_eager_rndv")));
+  EXPECT_THAT(route_changes(after, after), IsEmpty());
 }
 
 TEST_F(RouteChanges, ReportWhatTheDescriptionLeavesOut) {

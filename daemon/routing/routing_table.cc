@@ -10,6 +10,18 @@
 namespace hat {
 namespace {
 
+// Returns the plan of calls to a peer for which these facts hold.
+CallPlan call_plan(Hints client, const Hints& server, const engine::HostFacts& facts) {
+  CallPlan made{.plan = make_plan(client, facts)};
+  made.lanes = wanted_lanes(made.plan, server, facts);
+  if (made.plan.learned) made.learned = learned_plan(made.plan, client, server, facts);
+  if (!made.learned) {  // the hints leave no choice
+    client.plan.reset();
+    made.plan = make_plan(client, facts);
+  }
+  return made;
+}
+
 Route make_route(const ServiceSpec& service, const FunctionSpec& function, bool listed,
                  const std::shared_ptr<const NamedTypes>& types, const engine::HostFacts& host,
                  MetricsRegistry& metrics) {
@@ -25,7 +37,7 @@ Route make_route(const ServiceSpec& service, const FunctionSpec& function, bool 
       .oneway = function.oneway,
       .hints = function.hints,
       .service_hints = service.hints,
-      .client = make_plan(client, host),
+      .client = call_plan(client, server, host),
       .server = make_plan(server, host),
       .origin = function.origin,
       .metrics = &metrics.find(service.name, function.name),
@@ -34,24 +46,37 @@ Route make_route(const ServiceSpec& service, const FunctionSpec& function, bool 
       .types = types,
       .allow_unknown_fields = service.allow_unknown_fields,
   };
-  route.lanes = wanted_lanes(route.client, server, host);
-  if (route.client.learned) route.learned = learned_plan(route.client, client, server, host);
-  if (!route.learned) {  // the hints leave no choice
-    client.plan.reset();
-    route.client = make_plan(client, host);
+  for (const auto& [peer, measured] : host.measured_with) {
+    CallPlan to_peer = call_plan(client, server, host.for_calls_to(peer));
+    if (!to_peer.carries_as(route.client)) route.client_to.emplace(peer, std::move(to_peer));
   }
   return route;
+}
+
+bool depends_on_peer(const Route& route) {
+  return route.client.learned != nullptr || !route.client_to.empty();
 }
 
 void set_timeout(Route& route, std::chrono::nanoseconds call_timeout) {
   const auto whole = std::chrono::ceil<std::chrono::milliseconds>(call_timeout);
   if (whole.count() == 0) return;
-  for (engine::Plan* plan : {&route.client, &route.server}) {
-    if (!plan->timeout) plan->timeout = whole;
-  }
+  const auto set = [whole](engine::Plan& plan) {
+    if (!plan.timeout) plan.timeout = whole;
+  };
+  set(route.client.plan);
+  set(route.server);
+  for (auto& [peer, to_peer] : route.client_to) set(to_peer.plan);
 }
 
 }  // namespace
+
+bool CallPlan::carries_as(const CallPlan& other) const {
+  engine::Plan plan_of_other = other.plan;
+  plan_of_other.reason = plan.reason;
+  return plan == plan_of_other && lanes == other.lanes &&
+         (learned != nullptr) == (other.learned != nullptr) &&
+         (learned == nullptr || learned->has_choices_of(*other.learned));
+}
 
 ServiceRoutes::ServiceRoutes(std::string name, Route other, std::vector<Route> functions)
     : name_(std::move(name)), other_(std::move(other)), functions_(std::move(functions)) {
@@ -67,10 +92,10 @@ RoutingTable::RoutingTable(uint64_t generation, const Manifest& manifest,
                            const std::vector<ServedConfig>& serves,
                            std::chrono::nanoseconds call_timeout)
     : generation_(generation), host_(host) {
-  uint32_t learned = 0;
+  uint32_t by_peer = 0;
   const auto finish = [&](Route& route) {
     set_timeout(route, call_timeout);
-    if (route.learned) route.learned_number = ++learned;
+    if (depends_on_peer(route)) route.by_peer_number = ++by_peer;
   };
   const auto add = [&](const ServiceSpec& service) {
     const auto types = std::make_shared<const NamedTypes>(service.types);
@@ -84,8 +109,8 @@ RoutingTable::RoutingTable(uint64_t generation, const Manifest& manifest,
     finish(other);
     services_.push_back(
         std::make_unique<ServiceRoutes>(service.name, std::move(other), std::move(functions)));
-    for (const Route& route : services_.back()->functions()) note_learned(route);
-    note_learned(services_.back()->other());
+    for (const Route& route : services_.back()->functions()) note_by_peer(route);
+    note_by_peer(services_.back()->other());
     const bool is_new = by_name_.emplace(services_.back()->name(), services_.back().get()).second;
     CHECK(is_new) << service.name << " is listed twice";
   };
@@ -101,10 +126,30 @@ RoutingTable::RoutingTable(uint64_t generation, const Manifest& manifest,
   }
 }
 
-void RoutingTable::note_learned(const Route& route) {
-  if (!route.learned) return;
-  learned_.push_back(&route);
-  CHECK_EQ(route.learned_number, learned_.size());
+void RoutingTable::note_by_peer(const Route& route) {
+  if (!depends_on_peer(route)) return;
+  by_peer_.push_back(&route);
+  CHECK_EQ(route.by_peer_number, by_peer_.size());
+}
+
+bool RoutingTable::learns() const {
+  return std::ranges::any_of(by_peer_,
+                             [](const Route* route) { return route->client.learned != nullptr; });
+}
+
+std::vector<engine::IdleHint> RoutingTable::idle_hints(
+    const Route& route, Side side, std::span<const engine::CoreCounts> servers) const {
+  const auto idle_on = [&](const engine::HostFacts& facts) {
+    return engine::idle_hints(route.hints, route.service_hints, side, facts, servers);
+  };
+  std::vector<engine::IdleHint> idle = idle_on(host_);
+  for (const auto& [peer, measured] : host_.measured_with) {
+    const std::vector<engine::IdleHint> there = idle_on(host_.for_calls_to(peer));
+    std::erase_if(idle, [&](const engine::IdleHint& one) {
+      return std::ranges::find(there, one.hint, &engine::IdleHint::hint) == there.end();
+    });
+  }
+  return idle;
 }
 
 const UpstreamRules& RoutingTable::rules_at(const Address& upstream) const {

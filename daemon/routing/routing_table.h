@@ -2,10 +2,15 @@
 // daemon/routing/routing_table.h: an immutable table of routes. A route has a function's plans,
 // access rule and metrics. A reload replaces the whole table.
 //
+// A function has one plan for calls to all peers. If costs were measured with a certain peer
+// (`peers.NAME.profile`), the function can have another plan for calls to this peer.
+//
 // Thread   The main thread builds a table; the main thread and every worker read it.
 #pragma once
 
 #include <chrono>
+#include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -25,6 +30,17 @@
 
 namespace hat {
 
+// How a client's daemon on this host carries the calls of a function.
+struct CallPlan {
+  engine::Plan plan;
+  WantedLanes lanes;
+  // The choices to learn among, if `plan.learned`; otherwise null.
+  std::shared_ptr<const LearnedPlan> learned;
+
+  // Returns true if both carry calls in the same way. The reasons of the plans do not count.
+  bool carries_as(const CallPlan& other) const;
+};
+
 struct Route {
   std::string service;
   std::string method;   // the function's name; "_other" for all functions that no manifest names
@@ -32,12 +48,13 @@ struct Route {
   bool oneway = false;  // true if the manifest says that the function has no reply
   HintGroups hints;
   HintGroups service_hints;
-  engine::Plan client;  // for a client's daemon on this host
+  CallPlan client;
+  // By the name of a peer with a profile of its own: the plan for calls to it, if this carries them
+  // in another way than `client`.
+  std::map<std::string, CallPlan, std::less<>> client_to;
   engine::Plan server;  // for a server's daemon on this host
-  WantedLanes lanes;
-  // The choices to learn among, if `client.learned`; otherwise null.
-  std::shared_ptr<const LearnedPlan> learned;
-  uint32_t learned_number = 0;  // its place in RoutingTable::learned(), from 1; 0: not learned
+  // Its place in RoutingTable::by_peer(), from 1; 0: the calls to all peers have the same plan.
+  uint32_t by_peer_number = 0;
   std::string origin;
   FunctionMetrics* metrics = nullptr;
   // The peers that may call: the function's rule, or else its service's; nullopt if all peers may.
@@ -45,6 +62,12 @@ struct Route {
   std::optional<FieldSpecs> arguments;      // nullopt if the manifest does not give the arguments
   std::shared_ptr<const NamedTypes> types;  // the types to which the arguments refer
   bool allow_unknown_fields = false;
+
+  // Returns the plan for calls to `peer`.
+  const CallPlan& to(std::string_view peer) const {
+    const auto found = client_to.find(peer);
+    return found == client_to.end() ? client : found->second;
+  }
 };
 
 class ServiceRoutes {
@@ -83,19 +106,21 @@ class RoutingTable {
     return found == by_name_.end() ? nullptr : found->second;
   }
   const std::vector<std::unique_ptr<ServiceRoutes>>& services() const { return services_; }
-  // Returns the routes with `learned`. The route with learned_number n is at n - 1.
-  const std::vector<const Route*>& learned() const { return learned_; }
+  // Returns the routes whose plan depends on the peer: those with `plan: learned`, and those that
+  // some peer's profile gives another plan. The route with by_peer_number n is at n - 1.
+  const std::vector<const Route*>& by_peer() const { return by_peer_; }
+  // Returns true if some function has `plan: learned`.
+  bool learns() const;
   uint64_t generation() const { return generation_; }
   // Returns the facts about this host from which the plans follow.
   const engine::HostFacts& host() const { return host_; }
   // Returns the cores of this host.
   engine::CoreCounts cores() const { return host_.core_counts(); }
-  // Returns hints of one side of the function that change nothing in how calls are carried, on this
-  // host and in the replies of `servers`, each of which is given once (engine::idle_hints()).
+  // Returns hints of one side of the function that change nothing in how calls to any peer are
+  // carried, on this host and in the replies of `servers`, each of which is given once
+  // (engine::idle_hints()).
   std::vector<engine::IdleHint> idle_hints(const Route& route, Side side,
-                                           std::span<const engine::CoreCounts> servers) const {
-    return engine::idle_hints(route.hints, route.service_hints, side, host_, servers);
-  }
+                                           std::span<const engine::CoreCounts> servers) const;
   // Returns the `allow` rules for the server at `upstream`, which must be an upstream in `serves`.
   const UpstreamRules& rules_at(const Address& upstream) const;
   // Returns true if an enforced `allow` rule of this node keeps a peer with the identity `names`
@@ -103,13 +128,13 @@ class RoutingTable {
   bool restricts(std::span<const std::string> names) const;
 
  private:
-  void note_learned(const Route& route);
+  void note_by_peer(const Route& route);
 
   uint64_t generation_;
   engine::HostFacts host_;
   std::vector<std::unique_ptr<ServiceRoutes>> services_;
   std::unordered_map<std::string_view, const ServiceRoutes*> by_name_;
-  std::vector<const Route*> learned_;
+  std::vector<const Route*> by_peer_;
   std::vector<std::pair<Address, UpstreamRules>> rules_;
 };
 

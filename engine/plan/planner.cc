@@ -101,6 +101,13 @@ std::string protocol_words(const Plan& plan) {
 
 }  // namespace
 
+HostFacts HostFacts::for_calls_to(std::string_view peer) const {
+  HostFacts facts = *this;
+  const auto found = measured_with.find(peer);
+  if (found != measured_with.end()) facts.measured = found->second;
+  return facts;
+}
+
 HostFacts this_host() {
   HostFacts host;
   const size_t allowed = allowed_cores().size();

@@ -23,14 +23,17 @@
 // docs/decisions/the-papers-table.md compares each cell with them.
 //
 // Explicit hints (`protocol`, `polling`, `transport`) override the table. Measured costs, which the
-// daemon reads from its `profile`, change the table's choices (weighing.h).
+// daemon reads from profiles, change the table's choices (weighing.h).
 #pragma once
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "config/component_costs.h"
 #include "config/hints.h"
@@ -49,10 +52,15 @@ struct HostFacts {
   std::string rdma_absent_reason;  // if `rdma` is false: the reason to quote, e.g. "fabric: tcp"
   // The costs of RDMA operations, measured on the host's fabric; null if they were not measured.
   std::shared_ptr<const ComponentCosts> measured;
+  // By the name of a peer: the costs that were measured with this peer, and replace `measured` in
+  // plans for calls to it.
+  std::map<std::string, std::shared_ptr<const ComponentCosts>, std::less<>> measured_with;
 
   CoreCounts core_counts() const { return {cores, nic_cores}; }
   // Returns these facts with the cores of another host.
   HostFacts with(const CoreCounts& other) const;
+  // Returns the facts for plans of calls to `peer`.
+  HostFacts for_calls_to(std::string_view peer) const;
 };
 // Returns the facts about this host: `cores` counts the cores that the scheduler allows this
 // process to use, and `rdma` is false.

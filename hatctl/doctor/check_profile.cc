@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// hatctl/doctor/check_profile.cc: checks the profile, the file of measured costs from which the
-// planner chooses: whether the daemon uses it, and whether its costs are still those of this node.
+// hatctl/doctor/check_profile.cc: checks the profiles, the files of measured costs from which the
+// planner chooses: whether the daemon uses them, and whether they are still true for this node.
 #include <ctime>
 
 #include "base/quantities.h"
@@ -23,7 +23,8 @@ std::optional<int64_t> unix_seconds(const std::string& text) {
 }
 
 // Returns why the costs may not be those of this node now; empty if there is no reason.
-std::string why_stale(const Profile& profile, const Examined& examined) {
+std::string why_stale(const NamedProfile& named, const Examined& examined) {
+  const Profile& profile = named.profile;
   const DaemonState& daemon = examined.daemon;
   const std::string& fabric = profile.costs.fabric;
   if (!profile.node.empty() && profile.node != examined.file.node.node) {
@@ -48,17 +49,20 @@ std::string why_stale(const Profile& profile, const Examined& examined) {
 }  // namespace
 
 void check_profile(const Examined& examined, Findings& findings) {
-  const NodeFile& file = examined.file;
-  if (!file.profile) return;  // a file that does not exist is a finding of check_configuration()
-  const std::string why = why_stale(*file.profile, examined);
-  if (why.empty()) {
-    return findings.ok(file.node.profile, "costs of " + file.profile->costs.fabric +
-                                              " to the peer " + file.profile->peer + ", " +
-                                              file.profile->measured);
+  // A file that does not exist is a finding of check_configuration().
+  for (const NamedProfile& named : examined.file.profiles) {
+    const Profile& profile = named.profile;
+    const std::string why = why_stale(named, examined);
+    if (why.empty()) {
+      findings.ok(named.file, "costs of " + profile.costs.fabric + " to the peer " + profile.peer +
+                                  ", " + profile.measured);
+      continue;
+    }
+    const std::string peer = !named.peer.empty()     ? named.peer
+                             : !profile.peer.empty() ? profile.peer
+                                                     : "PEER";
+    findings.warn(named.file, why, "hatctl calibrate " + peer + " --write " + named.file);
   }
-  const std::string peer = file.profile->peer.empty() ? "PEER" : file.profile->peer;
-  findings.warn(file.node.profile, why,
-                "hatctl calibrate " + peer + " --write " + file.node.profile);
 }
 
 }  // namespace hat::doctor

@@ -81,7 +81,7 @@ void read_node_file(const hatctl::Options& options, Examined& examined) {
   }
   if (file.diagnostics.any_errors()) return;
   file.node = std::move(read.node);
-  file.profile = std::move(read.profile);
+  file.profiles = std::move(read.profiles);
   file.summary = "node " + file.node.node + ", " + plural(file.node.peers.size(), "peer") + ", " +
                  plural(file.node.endpoints.size(), "endpoint") + ", " +
                  plural(file.node.serves.size(), "served service");

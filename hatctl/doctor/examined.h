@@ -26,12 +26,10 @@ struct NodeFile {
   std::string path;
   std::string why;  // why doctor checks this file: "named by --config", …
   bool present = false;
-  Diagnostics diagnostics;  // all diagnostics except those about the files of `link.tls`
-  std::string summary;      // "node host-a, 1 peer, …"
-  NodeConfig node;          // the defaults, if the file does not exist or has errors
-  // The profile that the node configuration names; nullopt if it names none, or the file does not
-  // exist.
-  std::optional<Profile> profile;
+  Diagnostics diagnostics;             // all diagnostics except those about the files of `link.tls`
+  std::string summary;                 // "node host-a, 1 peer, …"
+  NodeConfig node;                     // the defaults, if the file does not exist or has errors
+  std::vector<NamedProfile> profiles;  // Configuration::profiles
 };
 
 struct Examined {

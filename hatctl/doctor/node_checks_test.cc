@@ -316,9 +316,9 @@ void measured_host(FakeTree& tree, Examined& examined, int64_t days = 90) {
   examined.daemon.fabric = "verbs: mlx5_0";
   examined.daemon.fabric_kind = "verbs";
   examined.file.node.node = "a";
-  examined.file.node.profile = "/etc/hatrpc/measured.yaml";
-  examined.file.profile = {"a", "b", "verbs: mlx5_0", "2026-11-22T12:00:00Z", {}};
-  examined.file.profile->costs.fabric = "verbs";
+  examined.file.profiles = {
+      {"/etc/hatrpc/measured.yaml", "", {"a", "b", "verbs: mlx5_0", "2026-11-22T12:00:00Z", {}}}};
+  examined.file.profiles[0].profile.costs.fabric = "verbs";
 }
 
 const std::vector<Row> kRowsOfProfiles = {
@@ -333,20 +333,32 @@ const std::vector<Row> kRowsOfProfiles = {
     {"a_profile_without_a_time",
      [](FakeTree& tree, Examined& examined) {
        measured_host(tree, examined);
-       examined.file.profile->measured = "2026-11-22";
+       examined.file.profiles[0].profile.measured = "2026-11-22";
      },
      {{kWarn, "profile", "it does not say when it was measured", "hatctl calibrate b"}}},
     {"a_profile_of_another_node",
      [](FakeTree& tree, Examined& examined) {
        measured_host(tree, examined);
-       examined.file.profile->node = "c";
+       examined.file.profiles[0].profile.node = "c";
      },
      {{kWarn, "profile", "it was measured by the node c", "hatctl calibrate b"}}},
+    {"profiles_of_two_peers",
+     [](FakeTree& tree, Examined& examined) {
+       measured_host(tree, examined);
+       NamedProfile of_peer = examined.file.profiles[0];
+       of_peer.peer = "b";
+       of_peer.file = "/etc/hatrpc/b.yaml";
+       of_peer.profile.measured = "";
+       examined.file.profiles.push_back(of_peer);
+     },
+     {{kOk, "profile", "/etc/hatrpc/measured.yaml: costs of verbs to the peer b", ""},
+      {kWarn, "profile", "it does not say when it was measured",
+       "hatctl calibrate b --write /etc/hatrpc/b.yaml"}}},
     {"a_profile_of_another_fabric",
      [](FakeTree& tree, Examined& examined) {
        measured_host(tree, examined);
-       examined.file.profile->costs.fabric = "loop";
-       examined.file.profile->peer = "";
+       examined.file.profiles[0].profile.costs.fabric = "loop";
+       examined.file.profiles[0].profile.peer = "";
      },
      {{kWarn, "profile",
        "its costs are those of the fabric loop, but hatrpcd uses verbs, and so ignores them",
@@ -354,7 +366,7 @@ const std::vector<Row> kRowsOfProfiles = {
     {"a_profile_of_another_device",
      [](FakeTree& tree, Examined& examined) {
        measured_host(tree, examined);
-       examined.file.profile->device = "verbs: mlx5_1";
+       examined.file.profiles[0].profile.device = "verbs: mlx5_1";
      },
      {{kWarn, "profile",
        "it was measured on another device, \"verbs: mlx5_1\"; hatrpcd uses \"verbs: mlx5_0\"",
@@ -363,7 +375,7 @@ const std::vector<Row> kRowsOfProfiles = {
      [](FakeTree& tree, Examined& examined) {
        measured_host(tree, examined);
        examined.daemon.unreachable = "nobody listens";
-       examined.file.profile->device = "verbs: mlx5_1";
+       examined.file.profiles[0].profile.device = "verbs: mlx5_1";
      },
      {{kWarn, "daemon", "nobody listens", "systemctl start"},
       {kOk, "profile", "costs of verbs to the peer b", ""}}},

@@ -212,7 +212,9 @@ function planText(plan) {
 
 function bothSides(route, text) {
   const [client, server] = [text(route.client), text(route.server)];
-  return client === server ? client : `client: ${client}\nserver: ${server}`;
+  const sides = client === server ? client : `client: ${client}\nserver: ${server}`;
+  return Object.entries(route.client_to ?? {}).reduce(
+      (all, [peer, plan]) => text(plan) === client ? all : `${all}\nto ${peer}: ${text(plan)}`, sides);
 }
 
 // --- Tiles --------------------------------------------------------------------------------------

@@ -93,7 +93,7 @@ void CallQueue::give_back(Call& call) {
 }
 
 void CallQueue::end_learning(Call& call) {
-  if (call.learned_number == 0) return;
+  if (call.by_peer.number == 0) return;
   const LearnedCall learned = std::exchange(call.learned, {});
   if (learned.route == nullptr) return;
   const bool on_rdma = call.choice.lane != 0;
@@ -105,7 +105,7 @@ void CallQueue::end_learning(Call& call) {
 }
 
 void CallQueue::drop_learning(Call& call) {
-  if (call.learned_number == 0) return;
+  if (call.by_peer.number == 0) return;
   const LearnedCall learned = std::exchange(call.learned, {});
   if (learned.route != nullptr) learned.route->drop(learned.part, learned.began);
 }

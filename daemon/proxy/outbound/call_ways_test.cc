@@ -7,6 +7,7 @@
 
 #include "daemon/metrics/function_totals.h"
 #include "daemon/proxy/fake_pair.h"
+#include "engine/plan/fake_costs.h"
 
 namespace hat {
 namespace {
@@ -82,6 +83,55 @@ TEST(CallWays, OnRdmaLanesAreWhatHasCarriedTheMessages) {
     EXPECT_THAT(counted(pair.caller().metrics),
                 testing::UnorderedElementsAre(row.expected, "1 tcp / tcp"));
   }
+}
+
+TEST(CallWays, FollowThePlanForThePeer) {
+  for (const auto& [peer, expected] : {std::pair("host-b", "1 direct_write_imm / "),
+                                       std::pair("host-c", "1 hybrid_eager_rndv / ")}) {
+    engine::HostFacts host{8, 8, true, ""};
+    host.measured_with[peer] = engine::cheap_writes();
+    FunctionSpec get{.name = "get"};
+    get.hints.both.payload_bytes = 16'384;
+    FakePair pair(get, FakePair::Server(), &engine::open_loop_fabric, host);
+    const FakePair::WirePointer client = pair.connect_client();
+    ASSERT_EQ(pair.call(client, get_call(), get_reply()), get_reply());  // opens the lane
+    ASSERT_EQ(pair.call(client, get_call(), get_reply()), get_reply());
+    EXPECT_THAT(counted(pair.caller().metrics),
+                testing::UnorderedElementsAre(testing::StartsWith(expected), "1 tcp / tcp"));
+  }
+}
+
+// A reload removes the plan for the peer, and another one adds it again, with another number.
+TEST(CallWays, FollowThePlanForThePeerAfterReloads) {
+  FunctionSpec get{.name = "get"};
+  get.hints.both.payload_bytes = 16'384;
+  FunctionSpec also = get;
+  also.name = "also";
+  engine::HostFacts host{8, 8, true, ""};
+  host.measured_with["host-b"] = engine::cheap_writes();
+  FakePair pair(get, FakePair::Server(), &engine::open_loop_fabric, host);
+  const auto reload = [&](const std::vector<FunctionSpec>& functions) {
+    pair.caller().worker->set_routes(
+        std::make_shared<RoutingTable>(2, Manifest{"", {{"Kv", {}, functions, ""}}},
+                                       std::vector<std::string>{}, host, pair.caller().metrics));
+  };
+  const FakePair::WirePointer client = pair.connect_client();
+  const auto requests_by = [&] {  // of the last of three calls
+    for (int i = 0; i < 2; ++i) EXPECT_EQ(pair.call(client, get_call(), get_reply()), get_reply());
+    const std::vector<std::string> before = counted(pair.caller().metrics);
+    EXPECT_EQ(pair.call(client, get_call(), get_reply()), get_reply());
+    for (const std::string& way : counted(pair.caller().metrics)) {
+      if (std::ranges::find(before, way) == before.end()) return way.substr(2);
+    }
+    return std::string("nothing");
+  };
+  EXPECT_THAT(requests_by(), testing::StartsWith("direct_write_imm / "));
+  host.measured_with.clear();
+  reload({get});
+  EXPECT_THAT(requests_by(), testing::StartsWith("hybrid_eager_rndv / "));
+  host.measured_with["host-b"] = engine::cheap_writes();
+  reload({also, get});
+  EXPECT_THAT(requests_by(), testing::StartsWith("direct_write_imm / "));
 }
 
 // A plan for mixed sizes, and the names of the ways that carry its messages.

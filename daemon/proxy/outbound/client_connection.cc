@@ -26,12 +26,17 @@ RdmaWish wish_of(const engine::Plan& plan) {
 }
 
 // Makes `call` want the carrier that the plan names for a message of its size.
-void want_carrier(Call& call, const engine::Plan& plan, const WantedLanes& lanes) {
+void want_carrier(Call& call, const engine::Plan& plan, const WantedLanes& lanes, Polling polling) {
+  call.polling = polling;
   call.rdma = wish_of(plan);
   const uint32_t frame_bytes = call.head.get().frame_bytes;
   const bool large = frame_bytes != 0 ? frame_bytes > plan.small_bytes_max
                                       : plan.slot_bytes > plan.small_bytes_max;
   call.lane = large ? lanes.large : lanes.small;
+}
+
+void want_carrier(Call& call, const CallPlan& planned) {
+  want_carrier(call, planned.plan, planned.lanes, planned.plan.polling);
 }
 
 }  // namespace
@@ -275,7 +280,6 @@ Call& ClientConnection::add_call(const thrift::Head& head, const Route& route) {
 bool ClientConnection::begin_call(const thrift::Head& head) {
   const Route& route = this->route(head.name);
   Call& call = add_call(head, route);
-  call.polling = route.client.polling;
   current_ = &call;
   const Limits& limits = worker_.node().limits;
   if (head.frame_bytes > limits.message_bytes_max) {
@@ -288,11 +292,11 @@ bool ClientConnection::begin_call(const thrift::Head& head) {
   } else if (worker_.over_buffer_limit()) {
     fail(call, Failure::kOverloaded, "limits.max_buffered is reached");
   } else {
-    if (route.client.timeout && call.replies != 0) {
-      worker_.deadlines().set(call, *route.client.timeout);
+    if (route.client.plan.timeout && call.replies != 0) {
+      worker_.deadlines().set(call, *route.client.plan.timeout);
     }
-    want_carrier(call, route.client, route.lanes);
-    call.learned_number = route.learned_number;
+    want_carrier(call, route.client);
+    call.by_peer.number = route.by_peer_number;
     if (!find_way(call)) return false;
   }
   return !over();
@@ -428,7 +432,7 @@ bool ClientConnection::find_way(Call& call) {
     start_waiting();
     return false;
   }
-  if (call.learned_number != 0 && call.learned.link != &stream_.link()) choose_learned(call);
+  if (call.by_peer.number != 0 && call.by_peer.link != &stream_.link()) plan_for_peer(call);
   worker_.keep_polling(call.polling);
   if (!take_lane(call)) {
     wait_for(Wait::kLane);
@@ -439,23 +443,25 @@ bool ClientConnection::find_way(Call& call) {
   return true;
 }
 
-// Makes `call` use the choice that the worker learns about or has learned, for calls to the peer of
-// the stream. Only connections that never had two unanswered calls take part in trials: others
-// would wait for their answers whenever a trial begins or ends.
-void ClientConnection::choose_learned(Call& call) {
+// Makes `call` use the plan for calls to the peer of the stream. With `plan: learned` this is the
+// choice that the worker learns about or has learned. Only connections that never had two
+// unanswered calls take part in trials: others would wait for their answers whenever a trial begins
+// or ends.
+void ClientConnection::plan_for_peer(Call& call) {
   CallQueue::drop_learning(call);  // with the peer of an earlier stream
   PeerLink& link = stream_.link();
-  call.learned.link = &link;
+  call.by_peer.link = &link;
   pipelines_ = pipelines_ || calls_.size() > 1;
-  if (!link.link().takes_calls()) return;
-  LearnedRoute* route = link.learned().find(call.learned_number, *call.counters);
-  if (route == nullptr) return;
+  if (!link.link().takes_calls()) return;  // it has the plans from before a reload
+  PeerPlans::Function* function = link.plans().find(call.by_peer.number, *call.counters);
+  if (function == nullptr) return want_carrier(call, route(call.head.get().name).client);
+  LearnedRoute* learned = link.plans().learn(*function);
+  if (learned == nullptr) return want_carrier(call, *function->plan);
   const bool joins = stream_.opened() && !pipelines_ && quiet();
   const LearnedRoute::Choice choice =
-      joins ? route->begin(worker_.reactor(), link) : route->current();
-  call.learned = {&link, route, choice.part, worker_.reactor().now(), choice.way->exact};
-  call.polling = choice.polling;
-  want_carrier(call, choice.way->plan, choice.way->lanes);
+      joins ? learned->begin(worker_.reactor(), link) : learned->current();
+  call.learned = {learned, choice.part, worker_.reactor().now(), choice.way->exact};
+  want_carrier(call, choice.way->plan, choice.way->lanes, choice.polling);
 }
 
 // Chooses the lane for `call`. To keep its frames in order, a stream moves to another lane only

@@ -173,7 +173,7 @@ class ClientConnection final : public StreamEvents,
   // --- The stream to the peer daemon ---
   bool have_stream();
   bool find_way(Call& call);
-  void choose_learned(Call& call);
+  void plan_for_peer(Call& call);
   bool take_lane(Call& call);
   // Forgets the call whose request is arriving. The rest of the request can still arrive.
   void leave_current() {

@@ -19,7 +19,7 @@ PeerLink::PeerLink(Worker& worker, const PeerConfig& peer, engine::SessionOption
     : worker_(worker),
       rdma_(rdma),
       without_lanes_(rdma == nullptr ? Fallback::kNoFabric : Fallback::kPeerHasNone),
-      learned_(std::make_unique<LearnedRoutes>(peer.name, worker.index(), seed)),
+      plans_(std::make_unique<PeerPlans>(peer.name, worker.index(), seed)),
       registrations_(worker.reactor()),
       landings_(worker.counters().rdma.landed_bytes),
       link_(worker.reactor(), peer.link, std::move(options),
@@ -175,12 +175,12 @@ void PeerLink::release(const LearnedWay& way) {
   if (way.plan.path == Path::kTcp || !lanes_) return;
   for (const WantedLane* wanted : {&way.lanes.small, &way.lanes.large}) {
     const LaneKey& key = wanted->at(peer_cores_);
-    if (!learned_->is_wanted(key, peer_cores_)) lanes_->release(key);
+    if (!plans_->is_wanted(key, peer_cores_)) lanes_->release(key);
   }
 }
 
 void PeerLink::on_lane_failed(const LaneKey& key) {
-  learned_->on_lane_failed(key, peer_cores_, worker_.reactor().now(), *this);
+  plans_->on_lane_failed(key, peer_cores_, worker_.reactor().now(), *this);
 }
 
 // Ends the streams on the lane at both sides, because frames that were on their way can be lost.

@@ -24,8 +24,8 @@
 
 #include "config/node.h"
 #include "daemon/proxy/landings.h"
-#include "daemon/proxy/outbound/learned_routes.h"
 #include "daemon/proxy/outbound/peer_lanes.h"
+#include "daemon/proxy/outbound/peer_plans.h"
 #include "daemon/proxy/zero_copy.h"
 #include "engine/link/calibration_session.h"
 #include "engine/link/link.h"
@@ -69,9 +69,9 @@ class PeerLink final : public engine::LinkEvents, public PeerLanesEvents, public
   void release(const LearnedWay& way) override;
   // Returns what was learned about the calls to the peer. When a link is replaced, the new link
   // continues.
-  LearnedRoutes& learned() { return *learned_; }
-  const LearnedRoutes& learned() const { return *learned_; }
-  void continue_learning(PeerLink& replaced) { std::swap(learned_, replaced.learned_); }
+  PeerPlans& plans() { return *plans_; }
+  const PeerPlans& plans() const { return *plans_; }
+  void continue_learning(PeerLink& replaced) { std::swap(plans_, replaced.plans_); }
 
   // Begins a stream for `connection`, and returns the stream's number. Call it only while the link
   // can carry new calls (Link::takes_calls()).
@@ -149,7 +149,7 @@ class PeerLink final : public engine::LinkEvents, public PeerLanesEvents, public
   std::unordered_map<uint32_t, ClientConnection*> streams_;
   // The last frames of ended streams that were sent on RDMA lanes and may not have arrived yet.
   std::vector<LastFrame> last_frames_;
-  std::unique_ptr<LearnedRoutes> learned_;
+  std::unique_ptr<PeerPlans> plans_;
   Registrations registrations_;
   BorrowedRanges borrowed_ranges_;
   Landings landings_;

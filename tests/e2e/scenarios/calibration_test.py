@@ -10,6 +10,12 @@ from nodes import TwoNodes, ask, hatrpc_address, wait_until
 from reload_test import Load
 
 WAIT_S = 90
+SIZES = "{8: 100, 16384: 3000, 65536: 12000}"
+# Costs by which CHEAP_PLAN replaces the plan hybrid_eager_rndv for 16 KiB.
+CHEAP_WRITES = ("hatrpc_profile: 1\nfabric: loop\ncosts_ns:\n"
+                f"  put: {SIZES}\n  get: {SIZES}\n  copy: {SIZES}\n"
+                "  message: {8: 4000, 65536: 30000}\n  wake_up: 5000\n")
+CHEAP_PLAN = "≤32KiB direct_write_imm, larger write_rndv; adaptive"
 
 
 def hatctl(node, *words):
@@ -17,20 +23,25 @@ def hatctl(node, *words):
                           capture_output=True, timeout=WAIT_S, check=False)
 
 
-def plan(node, method="add"):
-    return next(function["client"] for service in node.get("/routes")["services"]
+def function(node, method="add"):
+    return next(function for service in node.get("/routes")["services"]
                 for function in service["functions"] if function["method"] == method)
 
 
-class ProfiledNodes(TwoNodes):
-    """Two nodes; host-a's configuration names a profile file that does not exist yet."""
+def plan(node):
+    return function(node)["client"]
 
-    def __init__(self, upstream, hints, **more):
+
+class ProfiledNodes(TwoNodes):
+    """Two nodes; host-a's configuration names a profile file that does not exist yet: its own, or that of host-b."""
+
+    def __init__(self, upstream, hints, of_peer=False, **more):
         text = ("hatrpc_manifest: 1\nservices:\n  Probe:\n    functions:\n"
                 f"      add: {{hint: {{{hints}}}}}\n")
         super().__init__(PROGRAMS, text, {"Probe": upstream}, **more)
         self.profile = self.folder / "measured.yaml"
-        config = json.loads(self.a.config.read_text()) | {"profile": "../measured.yaml"}
+        config = json.loads(self.a.config.read_text())
+        (config["peers"]["host-b"] if of_peer else config)["profile"] = "../measured.yaml"
         self.a.config.write_text(json.dumps(config))
 
 
@@ -78,14 +89,10 @@ class Calibration(Scenario):
         with ProfiledNodes(self.upstream, hints, fabric="loop") as nodes:
             before = plan(nodes.a)["plan"]
             self.assertEqual(before, "hybrid_eager_rndv, adaptive")
-            sizes = "{8: 100, 16384: 3000, 65536: 12000}"
-            good = ("hatrpc_profile: 1\nfabric: loop\ncosts_ns:\n"
-                    f"  put: {sizes}\n  get: {sizes}\n  copy: {sizes}\n"
-                    "  message: {8: 4000, 65536: 30000}\n  wake_up: 5000\n")
-            nodes.profile.write_text(good)
+            nodes.profile.write_text(CHEAP_WRITES)
             changed = hatctl(nodes.a, "reload")
             self.assertEqual((changed.returncode, changed.stderr), (0, ""))
-            after = "≤32KiB direct_write_imm, larger write_rndv; adaptive"
+            after = CHEAP_PLAN
             self.assertEqual(plan(nodes.a)["plan"], after)
             # The profile is applied either by this reload or, if that was earlier, by the daemon's file watcher.
             self.assertIn(f"Probe.add: client: {before} → {after}", changed.stdout + nodes.a.log())
@@ -96,16 +103,37 @@ class Calibration(Scenario):
                  self.idl(nodes)], text=True, capture_output=True, timeout=WAIT_S, check=True).stdout
             self.assertIn(plan(nodes.a)["reason"].partition("; measured")[2], explained)
 
-            nodes.profile.write_text(good.replace("wake_up: 5000", "wake_up: often"))
+            nodes.profile.write_text(CHEAP_WRITES.replace("wake_up: 5000", "wake_up: often"))
             status, body = ask(nodes.a.admin, "POST", "/reload")
             self.assertEqual(status, 409)
             self.assertRegex(body, r"measured\.yaml:8:12: error: wake_up: 'often'")
             self.assertEqual(plan(nodes.a)["plan"], after)
-            nodes.profile.write_text(good.replace("fabric: loop", "fabric: verbs"))
+            nodes.profile.write_text(CHEAP_WRITES.replace("fabric: loop", "fabric: verbs"))
             status, body = ask(nodes.a.admin, "POST", "/reload")
             self.assertEqual(status, 200)
             self.assertIn("the costs of fabric verbs are not used, because this node's fabric is loop", body)
             self.assertEqual(plan(nodes.a)["plan"], before)
+
+    def test_the_profile_of_a_peer_counts_for_calls_to_it(self):
+        with ProfiledNodes(self.upstream, "payload_size: 16KiB", of_peer=True, fabric="loop") as nodes:
+            self.assertRegex(nodes.a.log(), "profile: there is no .*measured.yaml yet.*`hatctl calibrate host-b ")
+            nodes.profile.write_text(CHEAP_WRITES.replace("fabric: loop", "peer: host-c\nfabric: loop"))
+            wait_until("the daemon has noticed the profile", lambda: function(nodes.a)["client_to"], WAIT_S)
+            self.assertIn("measured.yaml was measured with the peer host-c; `hatctl calibrate host-b ", nodes.a.log())
+            route = hatctl(nodes.a, "routes", "Probe.add").stdout
+            self.assertIn("  both     hybrid_eager_rndv, adaptive\n", route)
+            self.assertIn(f"  to host-b {CHEAP_PLAN}\n", route)
+            with Client(nodes) as calls:
+                self.assertEqual(calls.add(1, 2), 3)
+                wait_until("the lane carries a call", lambda: calls.add(3, 4) and any(
+                    way["request_protocol"] == "direct_write_imm" for way in function(nodes.a)["carried"]), WAIT_S)
+            self.assertEqual({way["request_protocol"] for way in function(nodes.a)["carried"]},
+                             {"tcp", "direct_write_imm"})
+            nodes.profile.write_text(CHEAP_WRITES.replace("fabric: loop", "fabric: verbs"))
+            status, body = ask(nodes.a.admin, "POST", "/reload")
+            self.assertEqual(status, 200)
+            self.assertRegex(body, "the costs of fabric verbs are not used.*`hatctl calibrate host-b ")
+            self.assertEqual(function(nodes.a)["client_to"], {})
 
     def idl(self, nodes):
         file = nodes.folder / "probe.thrift"

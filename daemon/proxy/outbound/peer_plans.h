@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// daemon/proxy/outbound/learned_routes.h: what one worker learns about the calls to one peer: a
-// LearnedRoute for each function with `plan: learned` that was called.
+// daemon/proxy/outbound/peer_plans.h: the plans of one worker for calls to one peer, of the
+// functions whose plan depends on the peer. It also has what the worker has learned about these
+// calls: a LearnedRoute for each function with `plan: learned` that was called.
 //
-// A LearnedRoute is never deleted before the LearnedRoutes, because calls in flight refer to it. So
+// A LearnedRoute is never deleted before the PeerPlans, because calls in flight refer to it. So
 // what was learned also survives a reload that keeps the function's choices.
 //
 // Bounds   One LearnedRoute for each function that had the hint since the worker began, and was
@@ -25,21 +26,32 @@
 
 namespace hat {
 
-class LearnedRoutes {
+class PeerPlans {
  public:
-  LearnedRoutes(std::string peer, size_t worker, uint64_t seed)
+  struct Function {
+    const Route* route = nullptr;
+    const CallPlan* plan = nullptr;  // of calls to this peer
+    const FunctionCounters* counters = nullptr;
+    LearnedRoute* learned = nullptr;  // null before learn(), or if nothing is to learn
+  };
+
+  PeerPlans(std::string peer, size_t worker, uint64_t seed)
       : peer_(std::move(peer)), worker_(worker), seed_(seed) {}
 
   // Uses the functions and the choices of this table from now on. Releases the lanes in `lanes` of
   // choices that are no longer used.
   void set_table(std::shared_ptr<const RoutingTable> table, TrialLanes& lanes);
-  // Returns the LearnedRoute of the function with this number in the table (Route::learned_number)
-  // and with these counters on the client's side. Returns null if the table has another function
-  // with this number, because a reload came after the caller had looked up the number.
-  LearnedRoute* find(uint32_t number, const FunctionCounters& counters);
+  // Returns the function with this number in the table (Route::by_peer_number) and with these
+  // counters on the client's side. Returns null if the table has another function with this number,
+  // because a reload came after the caller had looked up the number. The result is valid until
+  // set_table().
+  Function* find(uint32_t number, const FunctionCounters& counters);
+  // Returns what is learned about the function, which find() has returned, from now on; null if
+  // nothing is to learn.
+  LearnedRoute* learn(Function& function);
 
   // Returns true if calls of some function want the lane `key` to a server with these cores: by the
-  // function's current choice, or else by its plan.
+  // function's current choice, or else by its plan for this peer.
   bool is_wanted(const LaneKey& key, const engine::CoreCounts& server) const;
 
   // Makes no function learn about choices that use this kind of lane, which has failed.
@@ -52,12 +64,6 @@ class LearnedRoutes {
   std::vector<LearnedStatus> status() const;
 
  private:
-  struct Function {
-    const Route* route = nullptr;  // in `table_`
-    const FunctionCounters* counters = nullptr;
-    LearnedRoute* learned = nullptr;  // null before the first call
-  };
-
   std::string_view kept_choice(const Route& route) const;
 
   const std::string peer_;
@@ -65,7 +71,7 @@ class LearnedRoutes {
   const uint64_t seed_;
   std::shared_ptr<const LearnedChoices> kept_;  // null: none
   std::shared_ptr<const RoutingTable> table_;
-  std::vector<Function> functions_;  // by Route::learned_number - 1
+  std::vector<Function> functions_;  // by Route::by_peer_number - 1
   std::unordered_map<const FunctionCounters*, std::unique_ptr<LearnedRoute>> all_;
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/proxy/outbound/learned_routes.h"
+#include "daemon/proxy/outbound/peer_plans.h"
 
 #include <algorithm>
 #include <utility>
@@ -8,48 +8,54 @@
 
 namespace hat {
 
-void LearnedRoutes::set_table(std::shared_ptr<const RoutingTable> table, TrialLanes& lanes) {
+void PeerPlans::set_table(std::shared_ptr<const RoutingTable> table, TrialLanes& lanes) {
   std::vector<LearnedWay> before;
   for (const Function& function : functions_) {
     if (function.learned != nullptr) before.push_back(function.learned->current_way());
   }
   table_ = std::move(table);
   functions_.clear();
-  for (const Route* route : table_->learned()) {
+  for (const Route* route : table_->by_peer()) {
+    const CallPlan& plan = route->to(peer_);
     const FunctionCounters& counters = route->metrics->at(Side::kClient, worker_);
     const auto known = all_.find(&counters);
-    LearnedRoute* learned = known == all_.end() ? nullptr : known->second.get();
-    if (learned != nullptr) learned->set_plan(route->learned);
-    functions_.push_back({route, &counters, learned});
+    LearnedRoute* learned = known == all_.end() || !plan.learned ? nullptr : known->second.get();
+    if (learned != nullptr) learned->set_plan(plan.learned);
+    functions_.push_back({route, &plan, &counters, learned});
   }
   for (const LearnedWay& way : before) lanes.release(way);  // unless it is wanted
 }
 
-LearnedRoute* LearnedRoutes::find(uint32_t number, const FunctionCounters& counters) {
+PeerPlans::Function* PeerPlans::find(uint32_t number, const FunctionCounters& counters) {
   if (number > functions_.size()) return nullptr;
   Function& function = functions_[number - 1];
-  if (function.counters != &counters) return nullptr;
-  if (function.learned == nullptr) {
-    auto made = std::make_unique<LearnedRoute>(function.route->learned, seed_ + number,
+  return function.counters == &counters ? &function : nullptr;
+}
+
+LearnedRoute* PeerPlans::learn(Function& function) {
+  if (function.learned == nullptr && function.plan->learned) {
+    auto made = std::make_unique<LearnedRoute>(function.plan->learned,
+                                               seed_ + function.route->by_peer_number,
                                                kept_choice(*function.route));
     function.learned = made.get();
-    all_.emplace(&counters, std::move(made));
+    all_.emplace(function.counters, std::move(made));
   }
   return function.learned;
 }
 
-std::string_view LearnedRoutes::kept_choice(const Route& route) const {
+std::string_view PeerPlans::kept_choice(const Route& route) const {
   if (kept_ == nullptr) return "";
   const auto found = kept_->find({peer_, route.service, route.method});
   return found == kept_->end() ? "" : std::string_view(found->second);
 }
 
-bool LearnedRoutes::is_wanted(const LaneKey& key, const engine::CoreCounts& server) const {
+bool PeerPlans::is_wanted(const LaneKey& key, const engine::CoreCounts& server) const {
   const auto wants = [&](const Route& route) {
-    const WantedLanes* lanes = &route.lanes;
-    if (route.learned_number != 0) {
-      const LearnedRoute* learned = functions_[route.learned_number - 1].learned;
-      if (learned != nullptr) lanes = &learned->current_way().lanes;
+    const WantedLanes* lanes = &route.client.lanes;
+    if (route.by_peer_number != 0) {
+      const Function& function = functions_[route.by_peer_number - 1];
+      lanes = function.learned != nullptr ? &function.learned->current_way().lanes
+                                          : &function.plan->lanes;
     }
     return lanes->small.at(server) == key || lanes->large.at(server) == key;
   };
@@ -58,14 +64,14 @@ bool LearnedRoutes::is_wanted(const LaneKey& key, const engine::CoreCounts& serv
   });
 }
 
-void LearnedRoutes::on_lane_failed(const LaneKey& key, const engine::CoreCounts& server,
-                                   TimePoint now, TrialLanes& lanes) {
+void PeerPlans::on_lane_failed(const LaneKey& key, const engine::CoreCounts& server, TimePoint now,
+                               TrialLanes& lanes) {
   for (const Function& function : functions_) {
     if (function.learned != nullptr) function.learned->on_lane_failed(key, server, now, lanes);
   }
 }
 
-std::vector<LearnedStatus> LearnedRoutes::status() const {
+std::vector<LearnedStatus> PeerPlans::status() const {
   std::vector<LearnedStatus> all;
   for (const Function& function : functions_) {
     if (function.learned == nullptr) continue;
