@@ -170,6 +170,7 @@ void Learner::note_result(size_t choice, double result, TimePoint now) {
   record.unknown = 0;
   ++record.trials;
   record.sum += std::clamp(result, -kResultMost, kResultMost);
+  rest_after_trial(result);
   const double trials = record.trials;
   const double mean = record.sum / trials;
   const double error = noise() / std::sqrt(trials);
@@ -177,6 +178,13 @@ void Learner::note_result(size_t choice, double result, TimePoint now) {
     return make_current(choice, now);
   }
   if (mean - error > 0 || record.trials >= kTrialsMost) reject(choice, now);
+}
+
+// Delays the next trial until the loss of this one is at most kLossShare of the cost of the epochs
+// with the current choice between them.
+void Learner::rest_after_trial(double result) {
+  const double loss = std::min(std::exp(result), double{kLossMost}) - 1;  // in epochs
+  if (loss > 0) rest_ = std::max(rest_, static_cast<uint32_t>(std::ceil(loss / kLossShare)));
 }
 
 void Learner::put_off(size_t choice, TimePoint now) {

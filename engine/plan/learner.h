@@ -30,7 +30,8 @@
 // a result since the search began: first those that were better in an earlier search, then those
 // that were never tried, in the order of their numbers.
 //
-// Bounds   At most one of kEpochsPerTrial epochs is a trial.
+// Bounds   At most one of kEpochsPerTrial epochs is a trial. The worse a trial was, the more epochs
+//          with the current choice follow: its loss is at most kLossShare of their cost.
 //
 // Source   Interleaved comparison with an A/A noise floor, as bench/ compares programs. Among
 //          choices with results, the next one has the lowest confidence bound, as in UCB1 (Auer et
@@ -60,6 +61,10 @@ class Learner {
   using Pause = std::chrono::seconds;
 
   static constexpr uint32_t kEpochsPerTrial = 4;
+  static constexpr double kLossShare = 0.1;
+  // The user ends a trial early whose cost is more than kLossMost times that of the current choice.
+  // So a trial loses at most kLossMost - 1 epochs.
+  static constexpr int kLossMost = 3;
   static constexpr uint32_t kTrialsMost = 12;
   static constexpr uint32_t kTrialsToWin = 4;
   static constexpr uint32_t kUnknownMost = 3;
@@ -152,6 +157,7 @@ class Learner {
   bool load_has_changed(const EpochCost& measured);
   void note_unknown(size_t choice, TimePoint now);
   void note_result(size_t choice, double result, TimePoint now);
+  void rest_after_trial(double result);
   void forget_results(Record& record);
   void reject(size_t choice, TimePoint now);
   void make_current(size_t choice, TimePoint now);

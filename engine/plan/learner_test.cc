@@ -17,7 +17,6 @@ using std::chrono::seconds;
 using TimePoint = Learner::TimePoint;
 
 constexpr milliseconds kEpochLength{50};
-constexpr double kLossMost = 3;  // the user of a learner ends a trial early that costs more
 constexpr EpochCost kSteadyLoad{.cost = 1, .bytes = 128, .in_flight = 4};
 
 // Returns the cost of a choice at a time, before noise.
@@ -41,7 +40,7 @@ class Session {
       const size_t choice = due.value_or(learner_.current());
       EpochCost measured = costs_(choice, now_);
       best_ += best_cost() * share(epoch_);
-      spent_ += std::min(measured.cost, best_cost() * kLossMost) * share(epoch_);
+      spent_ += std::min(measured.cost, best_cost() * Learner::kLossMost) * share(epoch_);
       measured.cost *= std::exp(noise_(random_));
       ++epochs_;
       now_ += epoch_;
@@ -168,6 +167,21 @@ TEST(Learner, NeverTriesMoreThanItsShare) {
   }
 }
 
+TEST(Learner, LosesAtMostItsShareWhileItSearches) {
+  for (const double worse : {1.2, 1.5, 2.0, 3.0}) {
+    std::vector<double> costs(Session::kChoices, worse);
+    costs[0] = 1;
+    Learner learns = learner();
+    Session run(learns, steady(costs), 0.1);
+    for (int i = 0; i < 60; ++i) {
+      run.forget();
+      run.pass(seconds(5));
+      EXPECT_LT(run.regret(), 1.1 * Learner::kLossShare) << worse << ", from " << 5 * i << " s on";
+    }
+    EXPECT_GT(learns.trials(), Session::kWays) << worse;
+  }
+}
+
 TEST(Learner, SeldomReplacesAChoiceByOneThatIsHardlyBetter) {
   for (uint32_t seed = 1; seed <= 5; ++seed) {
     std::vector<double> costs(Session::kChoices, 1.0);
@@ -269,10 +283,11 @@ TEST(Learner, RejectsAtOnceWhatIsMuchWorse) {
   costs[0] = 1;
   Session run(learns, steady(costs), 0.05);
   run.pass(seconds(9));  // less than the pause after the first rejection
+  EXPECT_GT(learns.trials(), 5u);
   for (size_t choice = 1; choice < Session::kChoices; ++choice) {
     EXPECT_LE(learns.record(choice).trials, 1u) << choice;
+    EXPECT_EQ(learns.record(choice).rejected, learns.record(choice).trials == 1) << choice;
   }
-  EXPECT_FALSE(learns.searching());
 }
 
 // Ends epochs with the current choice until a trial is due, and returns its choice.

@@ -141,13 +141,13 @@ LearnedRoute::Epoch* LearnedRoute::measured_epoch(const Part& part) {
 // does not count, however long it takes.
 void LearnedRoute::note_trial_call(double ns) {
   constexpr uint64_t kCallsToJudge = 4;
-  const double most = kLossMost * mean_ns_ * kCallsToJudge;
+  const double most = engine::Learner::kLossMost * mean_ns_ * kCallsToJudge;
   ++epoch_.trial_calls;
   epoch_.trial_ns += std::min(ns, most);
   epoch_.longest_ns = std::max(epoch_.longest_ns, std::min(ns, most));
   const auto others = static_cast<double>(std::max(epoch_.trial_calls - 1, kCallsToJudge));
   const double others_ns = epoch_.trial_ns - epoch_.longest_ns;
-  epoch_.too_slow = epoch_.too_slow || others_ns > kLossMost * mean_ns_ * others;
+  epoch_.too_slow = epoch_.too_slow || others_ns > engine::Learner::kLossMost * mean_ns_ * others;
 }
 
 // Returns how many times as long as with the current choice the calls of the trial that is being

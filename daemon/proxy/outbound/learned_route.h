@@ -27,9 +27,9 @@
 // carries the calls.
 //
 // Bounds   About 20 KiB. An epoch has kEpochLeast to kEpochMost, and up to kEpochLast if fewer than
-//          kCallsLeast calls have begun. A trial ends early if its calls take over kLossMost times
-//          as long as those of the current choice, without the longest call. A choice whose lanes
-//          are not up within kOpenMost is put off.
+//          kCallsLeast calls have begun. A trial ends early if its calls take over
+//          engine::Learner::kLossMost times as long as those of the current choice, without the
+//          longest call. A choice whose lanes are not up within kOpenMost is put off.
 // Thread   the worker's.
 #pragma once
 
@@ -59,7 +59,6 @@ class LearnedRoute {
   // If no call is in flight for this time, the epoch has no cost.
   static constexpr Duration kPauseMost = std::chrono::seconds(1);
   static constexpr Duration kOpenMost = std::chrono::seconds(2);
-  static constexpr int kLossMost = 3;
   // After this number of epochs in a row in which a call missed the lanes of the current choice,
   // the plan of the hints is measured as it is. Another choice is given up, if these epochs also
   // took kOpenMost.

@@ -161,7 +161,7 @@ TEST_F(LearnedRouteTest, EndsATrialEarlyWhoseCallsTakeMuchLonger) {
     LearnedRoute route(plan_of({}), 1);
     uint64_t longest = 0;
     uint64_t row = 0;
-    call(route, 9s, [&](const LearnedRoute::Choice& choice) -> Duration {
+    call(route, 60s, [&](const LearnedRoute::Choice& choice) -> Duration {
       row = choice.part.is_trial ? row + 1 : 0;
       longest = std::max(longest, row);
       return choice.part.is_trial ? slow : 100us;
