@@ -45,23 +45,15 @@ class Recovery:
         whole = START_SECONDS + DISTURBED_SECONDS + RECOVERY_SECONDS + 2 * seconds
         with self.client(way, point["clients"], whole + SPARE_SECONDS) as clients:
             time.sleep(START_SECONDS)
-            before = rate(way, seconds)
+            before = way.calls_per_second(seconds)
             with self.disturbance(point["disturbance"], way):
-                disturbed = rate(way, DISTURBED_SECONDS)
+                disturbed = way.calls_per_second(DISTURBED_SECONDS)
             time.sleep(RECOVERY_SECONDS)
-            after = rate(way, seconds)
+            after = way.calls_per_second(seconds)
             if clients.process.poll() is not None:
                 raise processes.Failed(f"the clients ended before the last measurement: {whole:g} s took longer")
         return {"recovered": after / before, "before_per_s": before, "disturbed_per_s": disturbed,
                 "after_per_s": after}
-
-
-def rate(way, seconds):
-    """Returns the calls per second during the next `seconds`, as the client's hatrpcd counts them."""
-    begun, calls = time.monotonic(), way.calls_by_protocol().total()
-    time.sleep(seconds)
-    more = way.calls_by_protocol().total() - calls
-    return more / (time.monotonic() - begun)
 
 
 @contextlib.contextmanager

@@ -167,6 +167,13 @@ class Way:
                 counts[labels["request_protocol"], labels["reply_protocol"]] += int(value)
         return counts
 
+    def calls_per_second(self, seconds):
+        """Returns the calls per second during the next `seconds`, as the client's hatrpcd counts them."""
+        begun, calls = time.monotonic(), self.calls_by_protocol().total()
+        time.sleep(seconds)
+        more = self.calls_by_protocol().total() - calls
+        return more / (time.monotonic() - begun)
+
     def change_manifest(self, manifest):
         """Makes both hatrpcds load another manifest, which later connections use."""
         text = manifest_text(manifest)
