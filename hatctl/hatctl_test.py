@@ -40,6 +40,21 @@ services:
 """
 
 
+# Costs with which WRITEs are cheaper than messages.
+OTHER_COSTS = """\
+hatrpc_profile: 1
+fabric: verbs
+device: mlx5_0
+measured: "2026-11-01T00:00:00Z"
+costs_ns:
+  put: {8: 100, 16384: 3000, 65536: 12000}
+  get: {8: 100, 16384: 3000, 65536: 12000}
+  message: {8: 4000, 65536: 30000}
+  copy: {8: 10, 65536: 12000}
+  wake_up: 5000
+"""
+
+
 def message(kind, name, sequence_id, body=b"\x00"):
     """Returns a framed message in strict binary protocol."""
     text = struct.pack(">HBBI", 0x8001, 0, kind, len(name)) + name + struct.pack(">i", sequence_id)
@@ -483,6 +498,40 @@ endpoints:
         (wrong,) = said()
         self.assertEqual(wrong[0], "fail")
         self.assertIn("does not belong to certificate", wrong[2])
+
+    def test_what_if_shows_the_plans_with_costs_of_other_hardware(self):
+        profile = self.a.folder / "other.yaml"
+        profile.write_text(OTHER_COSTS)
+        answer = self.a.answer("what-if", str(profile))
+        self.assertEqual((answer["config"], answer["profile"]), (str(self.a.config), str(profile)))
+        config = self.a.folder / "tcp.yaml"
+        config.write_text(self.a.config.read_text() + "fabric: tcp\n")
+        answer = self.a.answer("what-if", str(profile), "--config", str(config), "--cores", "28", "--nic-cores", "14")
+        self.assertEqual(answer["then"], {"cores": 28, "nic_cores": 14, "rdma": True})
+        self.assertEqual((answer["now"]["rdma"], answer["functions"]), (False, 2))
+        changes = {change["text"]: change["reason"] for change in answer["changes"]}
+        put = "Kv.put: client: hybrid_eager_rndv, adaptive over tcp → "
+        (text,) = [text for text in changes if text.startswith(put)]
+        self.assertNotIn("over tcp", text.removeprefix(put))
+        self.assertIn("measured: ", changes[text])
+        text = self.a.hatctl("what-if", str(profile), "--config", str(config)).stdout
+        self.assertRegex(text, rf"^now: .*, without RDMA; {config}\nthen: .*; costs of verbs, mlx5_0, 2026-11-01")
+        self.assertRegex(text, r"\n\d+ changes \(2 listed functions, and the others of each service\)\n$")
+
+    def test_what_if_says_which_file_is_wrong(self):
+        profile = self.a.folder / "wrong.yaml"
+        profile.write_text(OTHER_COSTS.replace("wake_up", "wake_op"))
+        done = self.a.hatctl("what-if", str(profile))
+        self.assertEqual((done.returncode, done.stdout), (1, ""))
+        self.assertRegex(done.stderr, rf"^hatctl: {profile}:\d+:\d+: error: .*wake_op")
+        profile.write_text(OTHER_COSTS)
+        nothing = self.a.folder / "nothing.yaml"
+        done = self.a.hatctl("what-if", str(profile), "--config", str(nothing))
+        self.assertEqual((done.returncode, done.stdout), (1, ""))
+        self.assertIn(f"({nothing} is named by --config)", done.stderr)
+        done = self.a.hatctl("what-if", str(profile), "--nic-cores", "60000")
+        self.assertEqual((done.returncode, done.stdout), (2, ""))
+        self.assertIn("give --cores too", done.stderr)
 
     def test_the_socket_may_come_from_the_environment(self):
         done = subprocess.run([HATCTL, "ping"], text=True, capture_output=True, check=False,

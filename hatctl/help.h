@@ -31,6 +31,7 @@ Shows the state of the hatrpcd on this host, and controls it.
   certs              the certificates that links use; exit status 1 if this node's is invalid
   certs make DIR NODE...   make certificates for tests, and a CA for them
   doctor [PEER...]   check this host, its files and its peers, and print repair commands
+  what-if PROFILE    show which plans would change with costs of other hardware
   ping               check that the daemon answers and that its workers respond
   metrics            the metrics that Prometheus reads
   run -- PROGRAM [ARGUMENT...]   start an unmodified program on the rings of this node
@@ -212,6 +213,30 @@ Examples:
   hatctl doctor
   hatctl doctor --config hatrpcd.yaml host-b
   hatctl doctor --json | jq -r '.findings[] | select(.verdict == "fail").mend'
+)"},
+    CommandHelp{
+        Command::kWhatIf, "what-if",
+        R"(usage: hatctl what-if PROFILE [--config FILE] [--cores N [--nic-cores N]] [--json]
+
+Shows which plans of this node's functions would change if its RDMA fabric had the
+costs in PROFILE, a file that `hatctl calibrate` wrote, here or on another host. Each
+change has the reason of the plan then. Nothing is changed, and no hatrpcd need run.
+
+"now" means this host with the profiles that hatrpcd.yaml names, and "then" the costs in
+PROFILE for calls to all peers. what-if opens no RDMA device: it assumes that this
+host has the fabric of its own profiles.
+
+      --config FILE   the node's configuration (default: the file that the running
+                      hatrpcd was started with, else /etc/hatrpc/hatrpcd.yaml)
+      --cores N       then: a host with N cores instead of this host's number
+      --nic-cores N   then: N of the cores are near the RDMA NIC (default: all)
+
+The exit status is 1 if PROFILE, the configuration or a manifest has errors.
+
+Examples:
+  hatctl what-if new-nic.yaml
+  hatctl what-if new-nic.yaml --cores 28 --nic-cores 14 --config hatrpcd.yaml
+  hatctl what-if new-nic.yaml --json | jq -r '.changes[].text'
 )"},
     CommandHelp{Command::kCerts, "certs",
                 R"(usage: hatctl certs [--json]

@@ -9,6 +9,7 @@ namespace hat::hatctl {
 namespace {
 
 constexpr uint64_t kDaysMax = 3650;
+constexpr uint32_t kCoresMax = 1 << 16;
 constexpr size_t kSocketPathBytesMax = 107;  // of sockaddr_un, without the final NUL
 constexpr double kIntervalMin = 0.1;         // seconds
 constexpr double kIntervalMax = 3600;
@@ -63,6 +64,12 @@ void declare(Arguments& command, Command kind, Options& options, Given& given) {
     case Command::kDoctor:
       command.words("PEER...", 0, kAnyNumber, options.peers);
       return command.option("--config", read_non_empty_text(options.config, "a file"));
+    case Command::kWhatIf:
+      command.words("PROFILE, a file that `hatctl calibrate PEER --write PROFILE` wrote", 1, 1,
+                    given.words);
+      command.option("--config", read_non_empty_text(options.config, "a file"));
+      command.option("--cores", read_number<uint32_t>(options.cores, 1, kCoresMax));
+      return command.option("--nic-cores", read_number<uint32_t>(options.nic_cores, 1, kCoresMax));
     case Command::kRun:
       command.words("-- PROGRAM [ARGUMENT...]", 1, kAnyNumber, options.program);
       command.option("--library", read_non_empty_text(options.library, "a file"));
@@ -111,7 +118,10 @@ Result<void> settle(const Given& given, Options& options) {
   }
   if (options.command == Command::kCerts) return take_certs_words(given.words, options);
   if (given.words.empty()) return {};
-  (options.command == Command::kCalibrate ? options.peer : options.route) = given.words[0];
+  std::string& word = options.command == Command::kCalibrate ? options.peer
+                      : options.command == Command::kWhatIf  ? options.profile
+                                                             : options.route;
+  word = given.words[0];
   return {};
 }
 

@@ -23,6 +23,7 @@ enum class Command : uint8_t {
   kCalibrate,
   kCerts,
   kDoctor,
+  kWhatIf,
   kPing,
   kMetrics,
   kRun
@@ -44,8 +45,12 @@ struct Options {
   std::vector<std::string> nodes;  // certs make: at least one
   uint64_t days = 30;              // certs make: days of validity; 0: already expired
   std::string trust_domain = "hatrpc.test";  // certs make: the trust domain of the SPIFFE IDs
-  // doctor: the node's configuration file; empty: the running daemon's, else kDefaultConfig
+  // doctor, what-if: the node's configuration file; empty: the running daemon's, else
+  // kDefaultConfig
   std::string config;
+  std::string profile;               // what-if: the file with the costs of the other fabric
+  uint32_t cores = 0;                // what-if: of the other host; 0: as this host
+  uint32_t nic_cores = 0;            // what-if: of these, near the RDMA NIC; 0: as this host
   std::vector<std::string> peers;    // doctor: the peers to check; empty: all
   std::string library;               // run: the preloaded library; empty: the installed one
   std::string http;                  // run: tcp:HOST:PORT, asked instead of `socket`; or empty

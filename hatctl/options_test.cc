@@ -41,6 +41,20 @@ TEST(HatctlOptions, TakeOptionsBeforeAndAfterTheCommand) {
   EXPECT_TRUE(advise->apply);
 }
 
+TEST(HatctlOptions, TakeAnotherHost) {
+  const auto here = parse({"what-if", "nic.yaml"});
+  ASSERT_TRUE(here) << here.error().message;
+  EXPECT_EQ(here->command, Command::kWhatIf);
+  EXPECT_EQ(here->profile, "nic.yaml");
+  EXPECT_EQ(here->cores, 0u);
+  const auto other =
+      parse({"what-if", "nic.yaml", "--cores", "28", "--nic-cores", "14", "--config", "node.yaml"});
+  ASSERT_TRUE(other) << other.error().message;
+  EXPECT_EQ(other->cores, 28u);
+  EXPECT_EQ(other->nic_cores, 14u);
+  EXPECT_EQ(other->config, "node.yaml");
+}
+
 TEST(HatctlOptions, TakeTheSocketFromTheEnvironmentUnlessTold) {
   EXPECT_EQ(parse({"ping"})->socket, kDefaultSocket);
   EXPECT_EQ(parse({"ping"}, "")->socket, kDefaultSocket);

@@ -15,6 +15,7 @@
 #include "hatctl/http_client.h"
 #include "hatctl/launch.h"
 #include "hatctl/pages.h"
+#include "hatctl/what_if/what_if.h"
 
 namespace hat::hatctl {
 namespace {
@@ -34,11 +35,6 @@ void print(const std::string& text) {
 }
 
 void print_json(const json& body, int indent = 2) { print(body.dump(indent) + "\n"); }
-
-int complain(const std::string& text, int status) {
-  std::cerr << "hatctl: " << text << (text.ends_with('\n') ? "" : "\n");
-  return status;
-}
 
 int refused(const HttpAnswer& answer) {
   return complain("hatrpcd answers " + std::to_string(answer.status) + ": " + answer.body,
@@ -281,6 +277,8 @@ int run_command(const Session& session) {
       return run_certs(session);
     case Command::kDoctor:
       return doctor::run_doctor(session.options, session.terminal);
+    case Command::kWhatIf:
+      return run_what_if(session.options, session.terminal);
     case Command::kPing:
       return run_ping(session);
     case Command::kMetrics:

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
+#include <iostream>
 #include <numeric>
 
 namespace hat::hatctl {
@@ -49,6 +50,11 @@ Terminal standard_output() {
     terminal.rows = size.ws_row;
   }
   return terminal;
+}
+
+int complain(const std::string& text, int status) {
+  std::cerr << "hatctl: " << text << (text.ends_with('\n') ? "" : "\n");
+  return status;
 }
 
 std::string coloured(std::string_view text, Colour colour, const Terminal& terminal) {

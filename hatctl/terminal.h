@@ -18,6 +18,9 @@ struct Terminal {
 // Returns the properties of this process's standard output.
 Terminal standard_output();
 
+// Prints `text` to standard error as a message of hatctl, and returns `status`.
+int complain(const std::string& text, int status);
+
 enum class Colour { kPlain, kGreen, kYellow, kRed, kBold };
 std::string coloured(std::string_view text, Colour colour, const Terminal& terminal);
 

@@ -15,7 +15,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 MAN = ROOT / "docs" / "man"
 KV_COMMANDS = ["serve", "get", "put", "del", "scan", "load", "stats", "backup"]
 COMMANDS = ["status", "routes", "top", "reload", "advise", "drain", "calibrate", "certs", "doctor",
-            "ping", "metrics", "run"]
+            "what-if", "ping", "metrics", "run"]
 
 
 def output(*words):

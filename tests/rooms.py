@@ -46,6 +46,7 @@ MAY_INCLUDE = {
     "hatctl": ["hatctl/", "daemon/tls/make_certificates.h", "config/manifest*.h", "base/"],
     "hatctl/doctor": ["hatctl/", "daemon/configuration/", "daemon/tls/certificate.h", "config/",
                       "engine/fabric/verbs/gid.h", "engine/fabric/verbs/verbs_fabric.h", "base/"],
+    "hatctl/what_if": ["hatctl/", "daemon/configuration/", "daemon/routing/", "engine/plan/", "config/", "base/"],
     "kv": ["kv/", "base/"],
     "kv/store": ["kv/store/", "kv/limits.h", "base/"],
     "kv/server": ["kv/server/", "kv/store/", "kv/limits.h", "client/thrift/", "client/ring/path_claim.h",

@@ -442,7 +442,7 @@ Result<ReloadReport> Daemon::try_reload(bool dry_run) {
                     "reloaded until a takeover or a restart applies the change, or you undo it\n");
   }
   const auto routes = make_routes(applied_.routes->generation() + 1, fresh);
-  ReloadReport report{routes->generation(), route_changes(*applied_.routes, *routes), {}};
+  ReloadReport report{routes->generation(), texts_of(route_changes(*applied_.routes, *routes)), {}};
   for (const Diagnostic& warning : diagnostics.all()) {
     report.warnings.push_back(to_string(warning.location) + ": warning: " + warning.message);
   }

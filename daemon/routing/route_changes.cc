@@ -37,12 +37,17 @@ std::string details_changed(const engine::Plan& before, const engine::Plan& afte
   return text;
 }
 
-std::string plan_change(const engine::Plan& before, const engine::Plan& after) {
+// `name` is the function and side. The plans must differ.
+RouteChange plan_change(const std::string& name, const engine::Plan& before,
+                        const engine::Plan& after) {
   const std::string was = describe(before);
   const std::string is = describe(after);
-  if (was != is) return was + " → " + is;
+  if (was != is) return {name + was + " → " + is, after.reason};
   const std::string changed = details_changed(before, after);
-  return changed.empty() ? is + " unchanged; the reason is now: " + after.reason : changed;
+  if (!changed.empty()) return {name + changed, after.reason};
+  return {.text = name + is + " unchanged; the reason is now: " + after.reason,
+          .reason = after.reason,
+          .only_reason = true};
 }
 
 std::string protocol_name(engine::ProtocolId id) { return std::string(engine::protocol(id).name); }
@@ -70,7 +75,7 @@ std::string access_text(const std::optional<AccessRule>& access) {
 
 // Adds the changes of plans for calls to peers that have or had a plan of their own.
 void add_changes_to_peers(const Route& before, const Route& after,
-                          std::vector<std::string>& lines) {
+                          std::vector<RouteChange>& changes) {
   std::set<std::string> peers;
   for (const auto& [peer, plan] : before.client_to) peers.insert(peer);
   for (const auto& [peer, plan] : after.client_to) peers.insert(peer);
@@ -78,35 +83,35 @@ void add_changes_to_peers(const Route& before, const Route& after,
     const CallPlan& was = before.to(peer);
     const CallPlan& is = after.to(peer);
     const std::string name = after.service + "." + after.method + ": client, to " + peer + ": ";
-    if (was.plan != is.plan) lines.push_back(name + plan_change(was.plan, is.plan));
+    if (was.plan != is.plan) changes.push_back(plan_change(name, was.plan, is.plan));
     const std::string replied = replies_text(was.lanes);
     const std::string replies = replies_text(is.lanes);
-    if (replied != replies) lines.push_back(name + "replies: " + replied + " → " + replies);
+    if (replied != replies) changes.push_back({name + "replies: " + replied + " → " + replies});
   }
 }
 
-void add_changes(const Route& before, const Route& after, std::vector<std::string>& lines) {
+void add_changes(const Route& before, const Route& after, std::vector<RouteChange>& changes) {
   const std::string name = after.service + "." + after.method + ": ";
   if (before.oneway != after.oneway) {
-    lines.push_back(name + (after.oneway ? "oneway now" : "not oneway any more"));
+    changes.push_back({name + (after.oneway ? "oneway now" : "not oneway any more")});
   }
   if (before.client.plan != after.client.plan) {
-    lines.push_back(name + "client: " + plan_change(before.client.plan, after.client.plan));
+    changes.push_back(plan_change(name + "client: ", before.client.plan, after.client.plan));
   }
-  add_changes_to_peers(before, after, lines);
+  add_changes_to_peers(before, after, changes);
   if (before.server != after.server) {
-    lines.push_back(name + "server: " + plan_change(before.server, after.server));
+    changes.push_back(plan_change(name + "server: ", before.server, after.server));
   }
   const std::string replied = replies_text(before.client.lanes);
   const std::string replies = replies_text(after.client.lanes);
   if (replied != replies && describe(before.server) == describe(after.server)) {
-    lines.push_back(name + "replies from other hosts: " + replied + " → " + replies);
+    changes.push_back({name + "replies from other hosts: " + replied + " → " + replies});
   }
   if (before.access != after.access) {
-    lines.push_back(name + "allow: " + access_text(before.access) + " → " +
-                    access_text(after.access));
+    changes.push_back(
+        {name + "allow: " + access_text(before.access) + " → " + access_text(after.access)});
   }
-  if (before.arguments != after.arguments) lines.push_back(name + "arguments: changed");
+  if (before.arguments != after.arguments) changes.push_back({name + "arguments: changed"});
 }
 
 // Returns the route of the function `method`; nullptr if no manifest names the function.
@@ -118,36 +123,42 @@ const Route* listed(const ServiceRoutes* service, const std::string& method) {
 
 }  // namespace
 
-std::vector<std::string> route_changes(const RoutingTable& before, const RoutingTable& after) {
-  std::vector<std::string> lines;
+std::vector<RouteChange> route_changes(const RoutingTable& before, const RoutingTable& after) {
+  std::vector<RouteChange> changes;
   for (const auto& service : after.services()) {
     const ServiceRoutes* old = before.find(service->name());
     for (const Route& route : service->functions()) {
       if (const Route* was = listed(old, route.method)) {
-        add_changes(*was, route, lines);
+        add_changes(*was, route, changes);
       } else {
-        lines.push_back(service->name() + "." + route.method + ": new, " +
-                        describe(route.client.plan));
+        changes.push_back(
+            {service->name() + "." + route.method + ": new, " + describe(route.client.plan)});
       }
     }
     if (old == nullptr) continue;
-    add_changes(old->other(), service->other(), lines);
+    add_changes(old->other(), service->other(), changes);
     if (*old->other().types != *service->other().types) {
-      lines.push_back(service->name() + ": types: changed");
+      changes.push_back({service->name() + ": types: changed"});
     }
     if (old->other().allow_unknown_fields != service->other().allow_unknown_fields) {
-      lines.push_back(service->name() + ": allow_unknown_fields: " +
-                      (service->other().allow_unknown_fields ? "true" : "false"));
+      changes.push_back({service->name() + ": allow_unknown_fields: " +
+                         (service->other().allow_unknown_fields ? "true" : "false")});
     }
   }
   for (const auto& service : before.services()) {
     for (const Route& route : service->functions()) {
       if (listed(after.find(service->name()), route.method) == nullptr) {
-        lines.push_back(service->name() + "." + route.method + ": removed from the manifests");
+        changes.push_back({service->name() + "." + route.method + ": removed from the manifests"});
       }
     }
   }
-  return lines;
+  return changes;
+}
+
+std::vector<std::string> texts_of(const std::vector<RouteChange>& changes) {
+  std::vector<std::string> texts;
+  for (const RouteChange& change : changes) texts.push_back(change.text);
+  return texts;
 }
 
 }  // namespace hat

@@ -24,7 +24,7 @@ class RouteChanges : public testing::Test {
     return {"", {{"Kv", service_hints, {get}, ""}}};
   }
   std::vector<std::string> between(const Manifest& before, const Manifest& after) {
-    return route_changes(table(before), table(after));
+    return texts_of(route_changes(table(before), table(after)));
   }
 
   MetricsRegistry metrics_{1};
@@ -52,12 +52,12 @@ TEST_F(RouteChanges, ReportThePlansForPeers) {
   const auto changed = [](const std::string& function, const std::string& change) {
     return HasSubstr("Kv." + function + ": client, to host-b: " + change);
   };
-  EXPECT_THAT(route_changes(before, after),
+  EXPECT_THAT(texts_of(route_changes(before, after)),
               ElementsAre(changed("get", "hybrid_eager_rndv, adaptive → "),
                           changed("get", "replies: hybrid_eager_rndv → direct_write_imm"),
                           changed("_other", "hybrid_eager_rndv, adaptive → "),
                           changed("_other", "replies: hybrid_eager_rndv → direct_write_imm")));
-  EXPECT_THAT(route_changes(after, before),
+  EXPECT_THAT(texts_of(route_changes(after, before)),
               testing::Contains(changed("get", "replies: direct_write_imm → hybrid_eager_rndv")));
   EXPECT_THAT(route_changes(after, after), IsEmpty());
 }
@@ -82,6 +82,26 @@ TEST_F(RouteChanges, ReportTheReasonWhereNothingElseDiffers) {
               ElementsAre(testing::AllOf(
                   HasSubstr("Kv.get: client: direct_write_imm, busy over tcp unchanged"),
                   HasSubstr("the reason is now: "), HasSubstr("polling"))));
+}
+
+TEST_F(RouteChanges, HaveTheReasonOfANewPlan) {
+  FunctionSpec before;
+  before.hints.client.perf_goal = PerfGoal::kLatency;
+  FunctionSpec stated = before;
+  stated.hints.client.polling = Polling::kBusy;  // the planner chose this polling mode before
+  FunctionSpec other = before;
+  other.hints.client.polling = Polling::kEvent;
+  FunctionSpec limited = before;
+  limited.access = AccessRule{{"host-a"}, false};
+  const auto change_to = [&](const FunctionSpec& after) {
+    const auto changes = route_changes(table(kv(before)), table(kv(after)));
+    EXPECT_EQ(changes.size(), 1u);
+    return changes.empty() ? RouteChange{} : changes[0];
+  };
+  EXPECT_TRUE(change_to(stated).only_reason);
+  EXPECT_FALSE(change_to(other).only_reason);
+  EXPECT_THAT(change_to(other).reason, HasSubstr("polling=event overrides"));
+  EXPECT_EQ(change_to(limited).reason, "");
 }
 
 TEST_F(RouteChanges, ReportOtherLanesToOtherHosts) {

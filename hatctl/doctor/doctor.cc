@@ -15,6 +15,7 @@
 #include "hatctl/doctor/read_host.h"
 #include "hatctl/doctor/report.h"
 #include "hatctl/http_client.h"
+#include "hatctl/node_file.h"
 #include "hatctl/run.h"
 
 namespace hat::doctor {
@@ -27,37 +28,13 @@ bool is_of_tls_files(const Diagnostic& diagnostic, const NodeConfig& node) {
          diagnostic.message.starts_with(kTlsFilesPrefix);
 }
 
-// Returns the configuration file of the running daemon. The error is the reason why it is unknown.
-Result<std::string> config_of_daemon(const std::string& socket) {
-  const auto answer = hatctl::HttpClient(socket).get("/ping");
-  if (!answer) return fail(ErrorCode::kUnavailable, "no hatrpcd answers at " + socket);
-  const auto pong = nlohmann::json::parse(answer->body, nullptr, false);
-  const bool has_config = pong.is_object() && pong.contains("config");
-  if (answer->status != 200 || !has_config || !pong["config"].is_string()) {
-    return fail(ErrorCode::kUnsupported,
-                "the hatrpcd at " + socket + " does not report its configuration file");
-  }
-  return pong["config"].get<std::string>();
-}
-
 // Chooses the configuration file to judge: sets file.path, file.why and file.present.
 void choose_node_file(const hatctl::Options& options, NodeFile& file) {
-  file.present = true;
-  if (!options.config.empty()) {
-    file.path = options.config;
-    file.why = "named by --config";
-    return;
-  }
-  auto running = config_of_daemon(options.socket);
-  if (running) {
-    file.path = std::move(*running);
-    file.why = "the file that the hatrpcd at " + options.socket + " runs with";
-    return;
-  }
-  file.path = hatctl::kDefaultConfig;
-  file.why = "the default, because " + running.error().message;
+  auto [path, why, is_default] = hatctl::node_file_name(options);
   std::error_code error;
-  file.present = std::filesystem::exists(file.path, error) || error;
+  file.present = !is_default || std::filesystem::exists(path, error) || error;
+  file.path = std::move(path);
+  file.why = std::move(why);
 }
 
 // Reads the configuration file into `examined.file`, and the files of `link.tls` into
