@@ -99,6 +99,7 @@ void add_carriers(std::vector<LearnedWay>& ways, const Hints& client, const Hint
       continue;
     }
     add(ways, way_of(name, std::nullopt, client, server, host));
+    if (client.perf_goal == PerfGoal::kResUtil) continue;  // large slots cost memory
     add(ways, way_of(name, kLargestSlot, client, server, host));
   }
 }

@@ -9,7 +9,8 @@
 //
 // The ways differ in the slots too: a protocol that uses slots is a way with slots for the hint
 // payload_size, and another one with the largest slots. So this size decides which messages use a
-// rendezvous. Ways that would lead to the same lanes are one way.
+// rendezvous. With perf_goal res_util there are no ways with the largest slots, because these need
+// the most memory. Ways that would lead to the same lanes are one way.
 #pragma once
 
 #include <memory>

@@ -11,6 +11,7 @@ namespace hat {
 namespace {
 
 using testing::Contains;
+using testing::HasSubstr;
 using testing::Not;
 
 const engine::HostFacts kRdmaHost{8, 8, true, ""};
@@ -51,6 +52,18 @@ TEST(LearnedPlan, HasEachProtocolAndTcpOnce) {
   EXPECT_THAT(names(*plan_for({.payload_bytes = 64 * 1024})),
               Not(Contains("direct_write_imm with 64KiB slots")))
       << "its slots are as large already";
+}
+
+TEST(LearnedPlan, SparesMemoryForResUtil) {
+  const auto shown = [](PerfGoal goal, uint64_t payload) {
+    std::string all;
+    for (const std::string& name : names(*plan_for({.perf_goal = goal, .payload_bytes = payload})))
+      all += name + "; ";
+    return all;
+  };
+  EXPECT_THAT(shown(PerfGoal::kThroughput, 64), HasSubstr("with 64KiB slots"));
+  EXPECT_THAT(shown(PerfGoal::kResUtil, 64), Not(HasSubstr("slots")));
+  EXPECT_THAT(shown(PerfGoal::kResUtil, 64), HasSubstr("direct_write_send; "));
 }
 
 TEST(LearnedPlan, HasOnlyWhatTheHintsAllow) {
