@@ -220,7 +220,7 @@ Examples:
 
 Shows which plans of this node's functions would change if its RDMA fabric had the
 costs in PROFILE, a file that `hatctl calibrate` wrote, here or on another host. Each
-change has the reason of the plan then. Nothing is changed, and no hatrpcd need run.
+changed plan has its reason. Nothing is changed, and no hatrpcd need run.
 
 "now" means this host with the profiles that hatrpcd.yaml names, and "then" the costs in
 PROFILE for calls to all peers. what-if opens no RDMA device: it assumes that this
@@ -229,9 +229,11 @@ host has the fabric of its own profiles.
       --config FILE   the node's configuration (default: the file that the running
                       hatrpcd was started with, else /etc/hatrpc/hatrpcd.yaml)
       --cores N       then: a host with N cores instead of this host's number
-      --nic-cores N   then: N of the cores are near the RDMA NIC (default: all)
+      --nic-cores N   then: N of the cores are near the RDMA NIC (default: all that --cores
+                      gives, else as on this host)
 
-The exit status is 1 if PROFILE, the configuration or a manifest has errors.
+The exit status is 1 if PROFILE, the configuration or a manifest has errors, and 2 if
+--nic-cores is more than the host's cores.
 
 Examples:
   hatctl what-if new-nic.yaml

@@ -49,8 +49,8 @@ struct Options {
   // kDefaultConfig
   std::string config;
   std::string profile;               // what-if: the file with the costs of the other fabric
-  uint32_t cores = 0;                // what-if: of the other host; 0: as this host
-  uint32_t nic_cores = 0;            // what-if: of these, near the RDMA NIC; 0: as this host
+  uint32_t cores = 0;                // what-if: of the other host; 0: not given
+  uint32_t nic_cores = 0;            // what-if: of these, near the RDMA NIC; 0: not given
   std::vector<std::string> peers;    // doctor: the peers to check; empty: all
   std::string library;               // run: the preloaded library; empty: the installed one
   std::string http;                  // run: tcp:HOST:PORT, asked instead of `socket`; or empty

@@ -16,6 +16,7 @@ SECONDS_AFTER = (1, 2, 4, 6, 8, 10, 12, 14)  # when a measurement begins, after 
 FOLLOWED = 10  # by then, a learned plan is to be as fast as the plan of the right hints
 # How much longer the clients call than the measurements should take, because each scrape takes time too.
 SPARE_SECONDS = 4.0
+LATE_SECONDS = 0.3  # how much later a measurement may begin, because the one before took longer
 
 
 class LoadChange:
@@ -54,7 +55,10 @@ class LoadChange:
         with self.client(way, after, whole) as client:
             begun = time.monotonic()
             for second in SECONDS_AFTER:
-                time.sleep(max(0.0, begun + second - time.monotonic()))
+                late = time.monotonic() - begun - second
+                if late > LATE_SECONDS:
+                    raise experiment.Failed(f"the measurement {second} s after the change would be {late:.1f} s late")
+                time.sleep(max(0.0, -late))
                 rates[second] = way.calls_per_second(seconds)
             if client.process.poll() is not None:
                 raise experiment.Failed(f"the clients ended before the last measurement: {whole:g} s took longer")

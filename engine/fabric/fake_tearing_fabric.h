@@ -10,11 +10,14 @@
 // two polls, the peer sees an incomplete message. Requests of other kinds are not cut: they follow
 // after all pieces of earlier requests.
 //
+// It differs from the guarantees of fabric.h: WRITEs to the same bytes may take effect in another
+// order than they were posted, and a request that is refused may have moved some of its pieces.
+//
 // Thread   that of the fabric `loop`. A thread that sleeps must call CompletionQueue::arm() before.
 #pragma once
 
 #include <algorithm>
-#include <cstring>
+#include <array>
 #include <deque>
 #include <map>
 #include <memory>
@@ -139,7 +142,7 @@ class TearingQueuePair final : public QueuePair {
     uint64_t bytes = 0;
     for (const Segment& segment : work.segments) bytes += segment.bytes;
     const bool is_cut = is_write || work.opcode == Opcode::kRead;
-    for (uint64_t begin = 0, end = 0; end < bytes || begin == end; begin = end) {
+    for (uint64_t begin = 0, end = 0;; begin = end) {
       end = is_cut ? cut_after(work.remote_address, begin, bytes) : bytes;
       batch.pieces.push_back(piece_of(work, begin, end));
       if (end == bytes) break;

@@ -25,11 +25,11 @@ std::string facts_text(const json& facts) {
          (facts.at("rdma").get<bool>() ? "" : ", without RDMA");
 }
 
-// Reads the node's configuration. The private key of `link.tls` need not be readable: it decides no
-// plan.
+// Reads the node's configuration. Ignores the files of `link.tls`, which decide no plan.
 Result<Configuration> read_configuration(const std::string& file) {
   Diagnostics read;
-  Configuration configuration = load_configuration(file, read);
+  // The daemon may be bound to other cores than hatctl.
+  Configuration configuration = load_configuration(file, read, read_online_cores());
   Diagnostics errors;
   for (const Diagnostic& one : read.all()) {
     if (one.severity == Diagnostic::Severity::kError && !one.message.starts_with(kTlsFilesPrefix)) {
@@ -73,7 +73,7 @@ Result<engine::HostFacts> facts_then(engine::HostFacts now, const Profile& profi
   if (then.nic_cores > then.cores) {
     return fail(ErrorCode::kInvalid, "--nic-cores " + std::to_string(then.nic_cores) +
                                          " is more than the host's " + plural(then.cores, "core") +
-                                         "; give --cores too");
+                                         (cores == 0 ? "; give --cores too" : ""));
   }
   then.rdma = true;
   then.rdma_absent_reason.clear();
