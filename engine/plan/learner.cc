@@ -201,8 +201,15 @@ void Learner::give_up(size_t choice, TimePoint now) {
     reject(choice, now);
   }
   Record& record = records_[choice];
+  record.retry_at = {};  // `broken_until` decides
   record.broken_until = now + record.broken_pause;
   record.broken_pause = std::min(record.broken_pause * 2, kPauseMax);
+}
+
+void Learner::skip(TimePoint since, TimePoint::duration time) {
+  for (Record& record : records_) {
+    if (record.rejected && record.retry_at > since) record.retry_at += time;
+  }
 }
 
 void Learner::reject(size_t choice, TimePoint now) {

@@ -122,6 +122,11 @@ class Learner {
   // is that one, because calls need a choice.
   void give_up(size_t choice, TimePoint now);
 
+  // Records that no call was made from `since` on for `time`: the pauses of rejected choices that had
+  // not ended last so much longer, so that a burst of calls does not begin with a new search. What
+  // breaks calls, or cannot be tried, waits in real time.
+  void skip(TimePoint since, TimePoint::duration time);
+
   // Returns true if some choice is to be tried now or soon.
   bool searching() const;
   const Record& record(size_t choice) const { return records_[choice]; }

@@ -107,7 +107,8 @@ void CallQueue::end_learning(Call& call) {
 void CallQueue::drop_learning(Call& call) {
   if (call.by_peer.number == 0) return;
   const LearnedCall learned = std::exchange(call.learned, {});
-  if (learned.route != nullptr) learned.route->drop(learned.part, learned.began);
+  if (learned.route == nullptr) return;
+  learned.route->drop(learned.part, learned.began, worker_.reactor().now());
 }
 
 bool CallQueue::may_all_be_oneway(size_t count) const {

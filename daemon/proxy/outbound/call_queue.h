@@ -53,7 +53,7 @@ class CallQueue {
   // Ends the part of an answered call in what is learned about its function.
   void end_learning(Call& call);
   // Ends this part without a measurement. The queue does so for all calls that leave it.
-  static void drop_learning(Call& call);
+  void drop_learning(Call& call);
   // Removes and deletes the newest call.
   void pop_back();
   // Removes and deletes all calls, and counts the outcome `unknown` for each call.

@@ -448,7 +448,7 @@ bool ClientConnection::find_way(Call& call) {
 // unanswered calls take part in trials: others would wait for their answers whenever a trial begins
 // or ends.
 void ClientConnection::plan_for_peer(Call& call) {
-  CallQueue::drop_learning(call);  // with the peer of an earlier stream
+  calls_.drop_learning(call);  // with the peer of an earlier stream
   PeerLink& link = stream_.link();
   call.by_peer.link = &link;
   pipelines_ = pipelines_ || calls_.size() > 1;

@@ -64,6 +64,7 @@ void LearnedRoute::begin_anew() {
 LearnedRoute::Choice LearnedRoute::begin(const Reactor& reactor, TrialLanes& lanes) {
   const TimePoint now = reactor.now();
   const bool paused = in_flight_ == 0 && now - busy_until_ > kPauseMost;
+  if (paused) learner_.skip(busy_until_, now - busy_until_);
   ++in_flight_;
   busy_until_ = now;
   if (paused || epoch_.must_restart) {
@@ -92,19 +93,19 @@ LearnedRoute::Choice LearnedRoute::current() const {
 void LearnedRoute::end(const Part& part, TimePoint began, TimePoint now, uint64_t bytes,
                        bool as_chosen) {
   if (part.epoch == 0) return;
-  busy_until_ = now;
   const auto ns = static_cast<uint64_t>(std::max<int64_t>((now - began).count(), 1));
   if (part.is_trial && part.epoch == epoch_.number) note_trial_call(static_cast<double>(ns));
   Epoch* of = measured_epoch(part);
-  drop(part, began);
+  drop(part, began, now);
   if (of == nullptr) return;
   of->strayed = of->strayed || !as_chosen;
   of->bytes += bytes;
   times_.record(ns);
 }
 
-void LearnedRoute::drop(const Part& part, TimePoint began) {
+void LearnedRoute::drop(const Part& part, TimePoint began, TimePoint now) {
   if (part.epoch == 0) return;
+  busy_until_ = now;
   DCHECK_GT(in_flight_, 0u);
   --in_flight_;
   Epoch* of = measured_epoch(part);

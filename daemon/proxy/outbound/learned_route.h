@@ -21,6 +21,9 @@
 //   res_util     the worker's processor time for a call
 //   (no hint)    the mean time of a call
 //
+// A time longer than kPauseMost without a call in flight also prolongs the pauses of rejected
+// choices, so that a function with rare bursts of calls does not search again in each burst.
+//
 // An epoch has no cost if fewer than kCallsLeast of its calls have ended, if one of them used
 // another lane than its choice names, or if for kPauseMost no call was in flight. But if the lane
 // of the hints' plan does not come up, the epochs with this choice are measured as they are: TCP
@@ -89,7 +92,7 @@ class LearnedRoute {
   // false if the call did not use the lane of its choice.
   void end(const Part& part, TimePoint began, TimePoint now, uint64_t bytes, bool as_chosen);
   // Ends a call without measuring it, for example because it failed.
-  void drop(const Part& part, TimePoint began);
+  void drop(const Part& part, TimePoint began, TimePoint now);
   // Gives up the choices that use the lane of this kind, to a server with these cores: it has
   // failed. The plan of the hints is kept.
   void on_lane_failed(const LaneKey& key, const engine::CoreCounts& server, TimePoint now,
@@ -159,7 +162,7 @@ class LearnedRoute {
   std::optional<size_t> opening_;  // the choice whose lanes must come up for the next trial
   TimePoint opening_since_{};
   uint64_t in_flight_ = 0;  // calls that take part
-  TimePoint busy_until_{};  // when the last of them began or ended
+  TimePoint busy_until_{};  // when one of them last began or ended
 };
 
 }  // namespace hat

@@ -316,13 +316,38 @@ TEST_F(LearnedRouteTest, LearnsNothingFromRareCalls) {
   EXPECT_EQ(trials_, 0u);
 }
 
+// A pause of a rejected choice lasts longer than all these bursts together.
+TEST_F(LearnedRouteTest, SearchesNotAgainInEachBurstOfCalls) {
+  LearnedRoute route(plan_of({}), 1);
+  const auto cost = by_way("the plan of the hints", 100us, 120us);
+  while (route.status().searching) call(route, 1s, cost);
+  const uint64_t before = route.status().trials;
+  for (int i = 0; i < 20; ++i) {
+    reactor_.advance(60s);
+    call(route, 100ms, cost);
+  }
+  EXPECT_EQ(route.status().trials, before);
+}
+
+// Another function can lose the lane of a choice while this function makes no calls.
+TEST_F(LearnedRouteTest, AWayThatFailsWhileNoCallIsMadeIsTriedSoon) {
+  LearnedRoute route(plan_of({.transport = Path::kRdma}), 1);
+  call(route, 20s, by_way("rfp", 60us, 100us));
+  ASSERT_TRUE(route.status().choice.starts_with("rfp, ")) << route.status().choice;
+  reactor_.advance(3h);
+  route.on_lane_failed(route.current_way().lanes.small.at({8, 8}), {8, 8}, reactor_.now(), lanes_);
+  ASSERT_FALSE(route.status().choice.starts_with("rfp, "));
+  call(route, 60s, by_way("rfp", 60us, 100us));
+  EXPECT_TRUE(route.status().choice.starts_with("rfp, ")) << route.status().choice;
+}
+
 TEST_F(LearnedRouteTest, NeverMeasuresCallsThatFail) {
   LearnedRoute route(plan_of({}), 1);
   for (int i = 0; i < 10'000; ++i) {
     const LearnedRoute::Choice choice = route.begin(reactor_, lanes_);
     const TimePoint began = reactor_.now();
     reactor_.advance(1ms);
-    route.drop(choice.part, began);
+    route.drop(choice.part, began, reactor_.now());
   }
   EXPECT_TRUE(route.status().costs.empty());
   call(route, 5s, equal());
