@@ -106,6 +106,29 @@ Configuration load_configuration(const std::string& file, Diagnostics& diagnosti
   return configuration;
 }
 
+bool is_about_tls_files(const Diagnostic& diagnostic, const NodeConfig& node) {
+  return node.link.tls && diagnostic.location == node.link.tls->location &&
+         diagnostic.message.starts_with(kTlsFilesPrefix);
+}
+
+std::optional<std::string> why_unused(const NamedProfile& profile, std::string_view fabric) {
+  const std::string& measured = profile.profile.costs.fabric;
+  if (fabric.empty() || measured == fabric) return std::nullopt;
+  return "profile " + profile.file + ": the costs of fabric " + measured +
+         " are not used, because this node's fabric is " + std::string(fabric) +
+         "; run `hatctl calibrate " + (profile.peer.empty() ? "PEER" : profile.peer) +
+         " --write` to measure them";
+}
+
+void add_costs(const std::vector<NamedProfile>& profiles, std::string_view fabric,
+               engine::HostFacts& host) {
+  for (const NamedProfile& profile : profiles) {
+    if (why_unused(profile, fabric)) continue;
+    auto costs = std::make_shared<const ComponentCosts>(profile.profile.costs);
+    (profile.peer.empty() ? host.measured : host.measured_with[profile.peer]) = std::move(costs);
+  }
+}
+
 std::vector<std::string> services_of(const NodeConfig& node) {
   std::vector<std::string> services;
   for (const auto& endpoint : node.endpoints) services.push_back(endpoint.service);

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -41,6 +42,17 @@ struct Configuration {
 // the cores on which the daemon may run.
 Configuration load_configuration(const std::string& file, Diagnostics& diagnostics,
                                  Cores allowed = allowed_cores());
+
+// Returns true if the diagnostic is about the files that `link.tls` names.
+bool is_about_tls_files(const Diagnostic& diagnostic, const NodeConfig& node);
+
+// Returns a text that says why the profile is not used, if it was measured on another fabric than
+// `fabric`, the node's: "loop" or "verbs". Returns nullopt if the profile is used, or if `fabric`
+// is empty because the node has no RDMA fabric or because its fabric is not known.
+std::optional<std::string> why_unused(const NamedProfile& profile, std::string_view fabric);
+// Adds the costs of the profiles that are used to `host`.
+void add_costs(const std::vector<NamedProfile>& profiles, std::string_view fabric,
+               engine::HostFacts& host);
 
 // Returns the services that `endpoints` and `serves` of the node's file name.
 std::vector<std::string> services_of(const NodeConfig& node);

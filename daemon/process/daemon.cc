@@ -146,7 +146,7 @@ Daemon::Daemon(std::string config_file, Configuration configuration, Sockets soc
   applied_.tls = configuration.tls;
   applied_.numa = std::move(configuration.numa);
   for (const NamedProfile& profile : configuration.profiles) {
-    if (const auto why = why_unused(profile)) LOG(WARNING) << *why;
+    if (const auto why = why_unused(profile, rdma_fabric())) LOG(WARNING) << *why;
   }
   applied_.last_reload.unix_time = start_unix_time_;
   applied_.fingerprint = applied_.seen_fingerprint = configuration.fingerprint;
@@ -180,25 +180,15 @@ std::shared_ptr<const RoutingTable> Daemon::make_routes(uint64_t generation,
   if (fabric_kind() == "verbs") {
     host.nic_cores = count_nic_cores(configuration.host, host.cores);
   }
-  for (const NamedProfile& profile : configuration.profiles) {
-    if (why_unused(profile)) continue;
-    auto costs = std::make_shared<const ComponentCosts>(profile.profile.costs);
-    (profile.peer.empty() ? host.measured : host.measured_with[profile.peer]) = std::move(costs);
-  }
+  add_costs(configuration.profiles, rdma_fabric(), host);
   return std::make_shared<const RoutingTable>(generation, configuration.manifest,
                                               services_of(*node_), host, metrics_.functions,
                                               node_->serves, node_->limits.call_timeout);
 }
 
-std::optional<std::string> Daemon::why_unused(const NamedProfile& profile) const {
-  engine::RdmaHost* host = threads_.front()->rdma().host.get();
-  if (host == nullptr) return std::nullopt;
-  const std::string& measured = profile.profile.costs.fabric;
-  if (measured == host->fabric_name()) return std::nullopt;
-  return "profile " + profile.file + ": the costs of fabric " + measured +
-         " are not used, because this node's fabric is " + host->fabric_name() +
-         "; run `hatctl calibrate " + (profile.peer.empty() ? "PEER" : profile.peer) +
-         " --write` to measure them";
+std::string Daemon::rdma_fabric() const {
+  const engine::RdmaHost* host = threads_.front()->rdma().host.get();
+  return host == nullptr ? "" : host->fabric_name();
 }
 
 bool Daemon::run() {
@@ -447,7 +437,7 @@ Result<ReloadReport> Daemon::try_reload(bool dry_run) {
     report.warnings.push_back(to_string(warning.location) + ": warning: " + warning.message);
   }
   for (const NamedProfile& profile : fresh.profiles) {
-    if (auto why = why_unused(profile)) report.warnings.push_back(std::move(*why));
+    if (auto why = why_unused(profile, rdma_fabric())) report.warnings.push_back(std::move(*why));
   }
   if (applied_.tls && !same_certificates(*applied_.tls, *fresh.tls)) {
     report.changes.push_back(

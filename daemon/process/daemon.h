@@ -187,9 +187,8 @@ class Daemon final : public Control, private TakeoverEvents, private TakeoverOff
   Result<ReloadReport> try_reload(bool dry_run);
   std::shared_ptr<const RoutingTable> make_routes(uint64_t generation,
                                                   const Configuration& configuration);
-  // Returns a text that says why the profile is not used, if it was measured on another fabric
-  // than this node's. Returns nullopt if the profile is used, or if this node has no RDMA fabric.
-  std::optional<std::string> why_unused(const NamedProfile& profile) const;
+  // Returns "verbs" or "loop"; empty if this node has no RDMA fabric.
+  std::string rdma_fabric() const;
 
   const std::string config_file_;
   const std::string node_text_;

@@ -68,8 +68,8 @@ std::string Daemon::fabric() const {
 }
 
 std::string Daemon::fabric_kind() const {
-  const auto& host = threads_.front()->rdma().host;
-  return host ? host->fabric_name() : "none";
+  const std::string fabric = rdma_fabric();
+  return fabric.empty() ? "none" : fabric;
 }
 
 std::string Daemon::fabric_label() const {

@@ -231,6 +231,21 @@ struct QueuePairOptions {
   // rnr_retries = 7 means to retry forever.
   std::chrono::nanoseconds rnr_timer = std::chrono::microseconds(640);
   uint8_t rnr_retries = 7;
+
+  // Returns these options with other queues: those of the fabric below one that forwards to it.
+  QueuePairOptions with(CompletionQueue& send, CompletionQueue& recv,
+                        ReceiveQueue& receives) const {
+    return {.send_cq = send,
+            .recv_cq = recv,
+            .srq = receives,
+            .send_entries = send_entries,
+            .inline_bytes_max = inline_bytes_max,
+            .access = access,
+            .ack_timeout = ack_timeout,
+            .retries = retries,
+            .rnr_timer = rnr_timer,
+            .rnr_retries = rnr_retries};
+  }
 };
 
 // An event that is not a completion.

@@ -250,16 +250,9 @@ class TearingFabric final : public ForwardingFabric {
     auto& recv_cq = static_cast<TearingCompletionQueue&>(options.recv_cq);
     // Uses the highest number of entries, because each piece is a request of its own. A batch has
     // fewer pieces, and its last piece has a completion.
-    HAT_TRY(auto pair, below_->create_queue_pair({.send_cq = send_cq.below(),
-                                                  .recv_cq = recv_cq.below(),
-                                                  .srq = options.srq,
-                                                  .send_entries = limits().send_entries_max,
-                                                  .inline_bytes_max = options.inline_bytes_max,
-                                                  .access = options.access,
-                                                  .ack_timeout = options.ack_timeout,
-                                                  .retries = options.retries,
-                                                  .rnr_timer = options.rnr_timer,
-                                                  .rnr_retries = options.rnr_retries}));
+    QueuePairOptions below = options.with(send_cq.below(), recv_cq.below(), options.srq);
+    below.send_entries = limits().send_entries_max;
+    HAT_TRY(auto pair, below_->create_queue_pair(below));
     return std::make_unique<TearingQueuePair>(std::move(pair), send_cq, options.send_entries,
                                               static_cast<uint32_t>(random_()));
   }

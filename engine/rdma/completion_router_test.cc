@@ -48,12 +48,8 @@ class ScriptedFabric final : public ForwardingFabric {
   }
   Result<std::unique_ptr<QueuePair>> create_queue_pair(const QueuePairOptions& options) override {
     return below_->create_queue_pair(
-        {.send_cq = static_cast<ScriptedQueue&>(options.send_cq).below(),
-         .recv_cq = static_cast<ScriptedQueue&>(options.recv_cq).below(),
-         .srq = options.srq,
-         .send_entries = options.send_entries,
-         .inline_bytes_max = options.inline_bytes_max,
-         .access = options.access});
+        options.with(static_cast<ScriptedQueue&>(options.send_cq).below(),
+                     static_cast<ScriptedQueue&>(options.recv_cq).below(), options.srq));
   }
 };
 

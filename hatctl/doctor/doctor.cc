@@ -21,13 +21,6 @@
 namespace hat::doctor {
 namespace {
 
-// Returns true if the diagnostic is about the files of `link.tls`. check_security() reports these
-// diagnostics, with the commands that repair them.
-bool is_of_tls_files(const Diagnostic& diagnostic, const NodeConfig& node) {
-  return node.link.tls && diagnostic.location == node.link.tls->location &&
-         diagnostic.message.starts_with(kTlsFilesPrefix);
-}
-
 // Chooses the configuration file to judge: sets file.path, file.why and file.present.
 void choose_node_file(const hatctl::Options& options, NodeFile& file) {
   auto [path, why, is_default] = hatctl::node_file_name(options);
@@ -49,10 +42,10 @@ void read_node_file(const hatctl::Options& options, Examined& examined) {
   Configuration read = load_configuration(file.path, diagnostics, read_online_cores());
   for (const Diagnostic& diagnostic : diagnostics.all()) {
     const bool fatal = diagnostic.severity == Diagnostic::Severity::kError;
-    if (!is_of_tls_files(diagnostic, read.node)) {
+    if (!is_about_tls_files(diagnostic, read.node)) {
       fatal ? file.diagnostics.error(diagnostic.location, diagnostic.message)
             : file.diagnostics.warning(diagnostic.location, diagnostic.message);
-    } else if (fatal) {
+    } else if (fatal) {  // check_security() reports it, with the commands that repair it
       examined.tls.error = diagnostic.message.substr(kTlsFilesPrefix.size());
     }
   }

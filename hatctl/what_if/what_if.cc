@@ -25,18 +25,20 @@ std::string facts_text(const json& facts) {
          (facts.at("rdma").get<bool>() ? "" : ", without RDMA");
 }
 
-// Reads the node's configuration. Ignores the files of `link.tls`, which decide no plan.
+// Reads the node's configuration, and prints its warnings. Ignores the files of `link.tls`, which
+// decide no plan.
 Result<Configuration> read_configuration(const std::string& file) {
   Diagnostics read;
   // The daemon may be bound to other cores than hatctl.
   Configuration configuration = load_configuration(file, read, read_online_cores());
-  Diagnostics errors;
+  Diagnostics found;
   for (const Diagnostic& one : read.all()) {
-    if (one.severity == Diagnostic::Severity::kError && !one.message.starts_with(kTlsFilesPrefix)) {
-      errors.error(one.location, one.message);
-    }
+    if (is_about_tls_files(one, configuration.node)) continue;
+    const bool fatal = one.severity == Diagnostic::Severity::kError;
+    fatal ? found.error(one.location, one.message) : found.warning(one.location, one.message);
   }
-  if (errors.any_errors()) return fail(ErrorCode::kInvalid, errors.text());
+  if (found.any_errors()) return fail(ErrorCode::kInvalid, found.text());
+  std::fputs(found.text().c_str(), stderr);
   return configuration;
 }
 
@@ -45,6 +47,25 @@ Result<Profile> read_profile_file(const std::string& file) {
   Profile profile = load_profile(file, diagnostics);
   if (diagnostics.any_errors()) return fail(ErrorCode::kInvalid, diagnostics.text());
   return profile;
+}
+
+// Returns the fabric that the configuration states; empty if it leaves the choice to the daemon.
+std::string_view stated_fabric(FabricKind kind) {
+  switch (kind) {
+    case FabricKind::kLoop: return "loop";
+    case FabricKind::kVerbs: return "verbs";
+    default: return "";
+  }
+}
+
+// Warns of profiles that the daemon ignores, `then` among them.
+void print_unused(const Configuration& configuration, const NamedProfile& then) {
+  std::vector<NamedProfile> profiles = configuration.profiles;
+  profiles.push_back(then);
+  for (const NamedProfile& profile : profiles) {
+    const auto why = why_unused(profile, stated_fabric(configuration.node.fabric.kind));
+    if (why) std::fprintf(stderr, "warning: %s\n", why->c_str());
+  }
 }
 
 }  // namespace
@@ -58,10 +79,7 @@ engine::HostFacts facts_now(const Configuration& configuration) {
   if (kind != FabricKind::kLoop) {
     host.nic_cores = count_nic_cores(configuration.host, host.cores);
   }
-  for (const NamedProfile& profile : configuration.profiles) {
-    auto costs = std::make_shared<const ComponentCosts>(profile.profile.costs);
-    (profile.peer.empty() ? host.measured : host.measured_with[profile.peer]) = std::move(costs);
-  }
+  add_costs(configuration.profiles, stated_fabric(kind), host);
   return host;
 }
 
@@ -134,6 +152,7 @@ int run_what_if(const Options& options, const Terminal& terminal) {
     return complain(configuration.error().message + "(" + file.path + " is " + file.why + ")",
                     kRefused);
   }
+  print_unused(*configuration, {.file = options.profile, .profile = *profile});
   const engine::HostFacts now = facts_now(*configuration);
   const auto then = facts_then(now, *profile, options.cores, options.nic_cores);
   if (!then) return complain(then.error().message, kUsage);

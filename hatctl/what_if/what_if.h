@@ -16,7 +16,8 @@ namespace hat::hatctl {
 
 // Returns the facts from which the daemon plans with this configuration on this host, as far as
 // they are known without opening an RDMA device. Assumes that a device or the fabric `loop` can be
-// opened unless the configuration has `fabric: tcp`, and that all profiles are of that fabric.
+// opened unless the configuration has `fabric: tcp`, and, with `fabric: auto`, that all profiles
+// are of the fabric that the daemon opens.
 engine::HostFacts facts_now(const Configuration& configuration);
 
 // Returns `now` for a host with RDMA, with the costs of `profile` for calls to all peers, and with
@@ -35,8 +36,9 @@ nlohmann::json what_if(const std::string& file, const Configuration& configurati
 std::string what_if_text(const nlohmann::json& answer, const Profile& profile,
                          const Terminal& terminal);
 
-// Runs the command and returns hatctl's exit status: kDone, kRefused if a file cannot be read or
-// has errors, or kUsage if the options do not fit this host.
+// Runs the command. Adds "profile", the name of the file, to the answer as JSON. Returns hatctl's
+// exit status: kDone, kRefused if a file cannot be read or has errors, or kUsage if the options do
+// not fit this host.
 int run_what_if(const Options& options, const Terminal& terminal);
 
 }  // namespace hat::hatctl

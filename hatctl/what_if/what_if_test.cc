@@ -102,5 +102,13 @@ TEST(WhatIf, UsesTheProfilesOfTheNodeForThePlansNow) {
   EXPECT_TRUE(now.measured_with.contains("host-b"));
 }
 
+TEST(WhatIf, IgnoresTheProfilesOfAnotherFabricThanTheStatedOne) {
+  for (const FabricKind kind : {FabricKind::kLoop, FabricKind::kVerbs}) {
+    Configuration configuration = kv(16'384, kind);
+    configuration.profiles.push_back({.file = "a.yaml", .profile = cheap_writes()});  // of `loop`
+    EXPECT_EQ(facts_now(configuration).measured != nullptr, kind == FabricKind::kLoop);
+  }
+}
+
 }  // namespace
 }  // namespace hat::hatctl

@@ -262,16 +262,8 @@ class FaultyFabric final : public Fabric {
     HAT_TRY_VOID(perhaps("queue pair"));
     auto& send_cq = static_cast<FaultyCompletionQueue&>(options.send_cq);
     auto& recv_cq = static_cast<FaultyCompletionQueue&>(options.recv_cq);
-    HAT_TRY(auto pair, below_->create_queue_pair({.send_cq = send_cq.below(),
-                                                  .recv_cq = recv_cq.below(),
-                                                  .srq = options.srq,
-                                                  .send_entries = options.send_entries,
-                                                  .inline_bytes_max = options.inline_bytes_max,
-                                                  .access = options.access,
-                                                  .ack_timeout = options.ack_timeout,
-                                                  .retries = options.retries,
-                                                  .rnr_timer = options.rnr_timer,
-                                                  .rnr_retries = options.rnr_retries}));
+    HAT_TRY(auto pair,
+            below_->create_queue_pair(options.with(send_cq.below(), recv_cq.below(), options.srq)));
     return std::make_unique<FaultyQueuePair>(std::move(pair), send_cq, recv_cq, options, faults_,
                                              Random(random_()));
   }
