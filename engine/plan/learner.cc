@@ -195,20 +195,21 @@ void Learner::put_off(size_t choice, TimePoint now) {
 void Learner::give_up(size_t choice, TimePoint now) {
   if (choice == first_) return;
   if (trial_ && trial_->choice == choice) trial_.reset();
+  Record& record = records_[choice];
+  const TimePoint retry_at = record.rejected ? record.retry_at : TimePoint{};
   if (choice == current_) {
     make_current(first_, now);  // rejects it
   } else {
     reject(choice, now);
   }
-  Record& record = records_[choice];
-  record.retry_at = {};  // `broken_until` decides
+  record.retry_at = retry_at;  // only trials that it lost, and `broken_until`, delay the next one
   record.broken_until = now + record.broken_pause;
   record.broken_pause = std::min(record.broken_pause * 2, kPauseMax);
 }
 
 void Learner::skip(TimePoint since, TimePoint::duration time) {
   for (Record& record : records_) {
-    if (record.rejected && record.retry_at > since) record.retry_at += time;
+    if (record.rejected && !record.put_off && record.retry_at > since) record.retry_at += time;
   }
 }
 

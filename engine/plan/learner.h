@@ -122,9 +122,9 @@ class Learner {
   // is that one, because calls need a choice.
   void give_up(size_t choice, TimePoint now);
 
-  // Records that no call was made from `since` on for `time`: the pauses of rejected choices that had
-  // not ended last so much longer, so that a burst of calls does not begin with a new search. What
-  // breaks calls, or cannot be tried, waits in real time.
+  // Records that no call was made from `since` on for `time`: adds `time` to the pauses of rejected
+  // choices that had not ended, so that a burst of calls does not begin with a new search. Choices
+  // that break calls, or cannot be tried, wait in real time.
   void skip(TimePoint since, TimePoint::duration time);
 
   // Returns true if some choice is to be tried now or soon.

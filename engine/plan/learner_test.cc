@@ -290,6 +290,27 @@ TEST(Learner, RejectsAtOnceWhatIsMuchWorse) {
   }
 }
 
+TEST(Learner, SkipsTimeOnlyInThePausesOfChoicesThatLostTrials) {
+  Learner learns = learner();
+  std::vector<double> costs(Session::kChoices, 1.5);
+  costs[0] = 1;
+  Session run(learns, steady(costs), 0.05);
+  while (learns.searching()) run.pass(seconds(1));
+  ASSERT_TRUE(learns.record(1).rejected);
+  const TimePoint lost = learns.record(1).retry_at;
+  learns.give_up(1, run.now());
+  EXPECT_EQ(learns.record(1).retry_at, lost) << "it still has to wait because it lost trials";
+  const TimePoint broken_until = learns.record(1).broken_until;
+  learns.put_off(2, run.now());
+  const TimePoint put_off = learns.record(2).retry_at;
+  learns.skip(run.now(), seconds(60));
+  EXPECT_EQ(learns.record(1).retry_at, lost + seconds(60));
+  EXPECT_EQ(learns.record(1).broken_until, broken_until);
+  EXPECT_EQ(learns.record(2).retry_at, put_off);
+  learns.skip(lost + seconds(60), seconds(60));
+  EXPECT_EQ(learns.record(1).retry_at, lost + seconds(60)) << "its pause had ended";
+}
+
 // Ends epochs with the current choice until a trial is due, and returns its choice.
 size_t next_due(Learner& learner, TimePoint now) {
   for (int i = 0; i < 20; ++i) {
