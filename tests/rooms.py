@@ -55,7 +55,8 @@ MAY_INCLUDE = {
     "kv/ycsb": ["kv/ycsb/", "kv/server_address.h", "bench/account*.h", "client/thrift/",
                 "base/"],
     "bench": ["bench/", "client/thrift/", "base/", "config/"],
-    "bench/engine": ["bench/engine/", "bench/account*.h", "engine/", "config/hint*.h", "base/"],
+    "bench/engine": ["bench/engine/", "bench/model/", "bench/account*.h", "engine/", "config/hint*.h", "base/"],
+    "bench/model": ["bench/model/", "engine/fabric/", "base/"],
     "bench/dds": ["bench/dds/", "engine/costs/", "engine/fabric/", "base/"],
     "tests": [""],
 }

@@ -2,6 +2,7 @@
 // bench/engine/engine_bench.cc: the program engine_bench: makes one measurement of the RDMA engine
 // and prints one line of JSON. The experiments bench/experiments/engine_*.py run it many times.
 #include <algorithm>
+#include <array>
 #include <cstdio>
 #include <string>
 #include <string_view>
@@ -27,7 +28,8 @@ usage: engine_bench MEASUREMENT [options]
              each: --protocol; --size: the most memory of a peer (max_pinned)
 
 options:
-  --fabric loop|verbs        default loop; verbs needs the devices rxe1 and rxe2 (./dev lab)
+  --fabric loop|verbs|model  default loop; verbs needs the devices rxe1 and rxe2 (./dev lab);
+                             model: modelled hosts and network cards, in virtual time; only calls
   --protocol NAME            default direct_write_imm
   --size BYTES               default 64
   --clients N                default 1
@@ -35,9 +37,14 @@ options:
   --seconds S                default 1
   --confirm-each             oneway: the receiver confirms every message
   --zero-copy                oneway: send from registered memory, without copying it first
+  --hardware NAME            model: the hosts and cards (bench/model/hardware.cc);
+                             default skylake-connectx5
+  --times COST=FACTOR        model: multiplies a cost of the hardware, such as doorbell=2
+  --client-hosts N           model: hosts among which the clients are divided; default 9
 
 examples:
   engine_bench calls --protocol rfp --size 4096
+  engine_bench calls --fabric model --clients 64 --polling event --seconds 0.02
   engine_bench oneway --protocol hipower
   engine_bench peers --fabric verbs --clients 10 --size 150994944
 )";
@@ -58,12 +65,38 @@ Result<void> read_protocol(const std::string& name, Settings& settings) {
   return {};
 }
 
+Result<void> multiply_cost(const std::string& value, model::Hardware& hardware) {
+  const size_t equals = value.find('=');
+  model::Time* cost = model::find_cost(hardware, value.substr(0, equals));
+  if (equals == std::string::npos || cost == nullptr) {
+    return unexpected_value(value, "COST=FACTOR, with one of the costs " + model::cost_names());
+  }
+  double factor = 1;
+  HAT_TRY_VOID(read_number(factor, 0.0, 1000.0)(value.substr(equals + 1)));
+  *cost = model::Time(static_cast<int64_t>(factor * static_cast<double>(cost->count())));
+  return {};
+}
+
 Result<Action> parse(const std::vector<std::string>& arguments, Settings& settings,
                      std::string& measurement) {
   Arguments parser("engine_bench");
-  parser.option("--fabric", read_one_of({"loop", "verbs"}, [&](size_t index) {
-                  settings.fabric = index == 0 ? "loop" : "verbs";
+  parser.option("--fabric", read_one_of({"loop", "verbs", "model"}, [&](size_t index) {
+                  settings.fabric = std::array{"loop", "verbs", "model"}[index];
                 }));
+  const char* only_model = nullptr;  // an option that was given and is only for the fabric `model`
+  parser.option("--hardware", read_one_of(model::hardware_names(), [&](size_t index) {
+                  only_model = "--hardware";
+                  settings.hardware = *model::find_hardware(model::hardware_names()[index]);
+                }));
+  parser.option("--times", [&](const std::string& value) {  // read after --hardware
+    only_model = "--times";
+    settings.times = value;
+    return multiply_cost(value, settings.hardware);
+  });
+  parser.option("--client-hosts", [&](const std::string& value) {
+    only_model = "--client-hosts";
+    return read_number(settings.client_hosts, 1u, 1000u)(value);
+  });
   parser.option("--protocol",
                 [&](const std::string& name) { return read_protocol(name, settings); });
   parser.option("--size", read_number(settings.bytes));
@@ -79,6 +112,13 @@ Result<Action> parse(const std::vector<std::string>& arguments, Settings& settin
   for (const Measurement& one : kMeasurements) parser.command(std::string(one.name));
   HAT_TRY(const Action action, parser.parse(arguments));
   measurement = parser.chosen_command();
+  const bool is_model = settings.fabric == "model";
+  if (is_model && (measurement != "calls" || settings.polling == Polling::kAdaptive)) {
+    return fail(ErrorCode::kInvalid, "--fabric model has only calls, with busy or event polling");
+  }
+  if (!is_model && only_model != nullptr) {
+    return fail(ErrorCode::kInvalid, std::string(only_model) + " needs --fabric model");
+  }
   return action;
 }
 

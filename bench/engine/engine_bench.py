@@ -11,13 +11,33 @@ PROTOCOLS = ("eager", "direct_write_send", "chained_write_send", "direct_write_i
              "read_rndv", "hybrid_eager_rndv", "ar_grpc", "rfp", "farm", "pilaf", "herd", "hipower")
 POLLINGS = ("busy", "event")
 
-FABRIC = experiment.Option("--fabric", "loop is memory that two processes share; verbs needs the "
-                           "devices rxe1 and rxe2, as in ./dev lab", "loop", ("loop", "verbs"))
+FABRIC_WORDS = "loop is memory that two processes share; verbs needs the devices rxe1 and rxe2, as in ./dev lab"
+FABRIC = experiment.Option("--fabric", FABRIC_WORDS, "loop", ("loop", "verbs"))
+CALLS_FABRIC = experiment.Option(
+    "--fabric", FABRIC_WORDS + "; model is modelled hosts and network cards, in virtual time", "loop",
+    ("loop", "verbs", "model"))
+# The default of engine_bench --hardware, for several time slices of the modelled scheduler.
+MODEL = experiment.Model("skylake-connectx5", 0.02)
+COMPUTES = 1000  # seconds to compute one second of virtual time with 512 clients, with reserve
+MODEL_NOTES = ("Nothing was measured: the times are those of a model (docs/model.md). The engine's own code runs in "
+               "virtual time, on modelled hosts with 28 cores and modelled network cards. Up to nine hosts have "
+               "clients, and one has the server; each client has a thread on both sides. A run computes the same "
+               "values each time. The CPU of a thread has its switches, but not the kernel's work for interrupts and "
+               "wake-ups. ")
 NOTES = ("The two processes share one machine, each with a core of its own if there are two. Use the "
          "ratios, not the absolute speeds. ")
 CPU_NOTES = ("With busy polling a process uses a core whether messages arrive or not, so its CPU per "
              "call is little more than the time of a call. The server's CPU covers its whole life, "
              "also its start, so short measurements make it look large.")
+
+
+def notes(more):
+    """Returns a function for an experiment's `notes`; `more` is only for runs that measure."""
+    return lambda options: MODEL_NOTES if options.get("--fabric") == "model" else NOTES + more
+
+
+def model(settings):
+    return MODEL if settings.fabric == "model" else None
 
 
 class EngineBench:
@@ -41,16 +61,19 @@ class EngineBench:
         command = [self.settings.programs / "engine_bench", *words, "--fabric",
                    self.settings.fabric, "--seconds", f"{seconds:g}"]
         begin = time.monotonic()
-        result = processes.run_client(command, seconds)
-        judge(words[0], result, time.monotonic() - begin, seconds)
+        result = processes.run_client(command, seconds * (COMPUTES if model(self.settings) else 1))
+        judge(words[0], result, None if model(self.settings) else time.monotonic() - begin, seconds)
         return result
 
 
 def judge(kind, result, took, seconds):
-    """Raises Failed if engine_bench ended early or counted nothing, as it does (with status 0) if its lanes fail."""
+    """Raises Failed if engine_bench ended early or counted nothing, as it does (with status 0) if its lanes fail.
+
+    `took` is the time that the program ran, or None if it computed.
+    """
     if kind not in ("calls", "oneway"):
         return
-    if took < 1.2 * seconds:  # warm-up and measurement
+    if took is not None and took < 1.2 * seconds:  # warm-up and measurement
         raise experiment.Failed(f"engine_bench ended early, after {took:.3f} s")
     if not result.get("calls_per_second" if kind == "calls" else "messages_per_second"):
         raise experiment.Failed("engine_bench: no call or message ended")
@@ -73,7 +96,7 @@ def calls(protocol, point):
             point.get("clients", 1), "--polling", point["polling"]]
 
 
-MEASURES = ("base", "bench/account.h", "bench/engine", "engine")
+MEASURES = ("base", "bench/account.h", "bench/engine", "bench/model", "engine")
 NO_CALLS = "the run measures single operations and one-way messages, not calls of several clients"
 SAME_CODE = (("hybrid_eager_rndv", "eager"),)  # these protocols have the same legs in engine/protocols.h
 CALL_CLOCKS = (clock.Clock(("p50_us", "p99_us")),)

@@ -15,6 +15,7 @@
 #include "bench/account.h"
 #include "bench/account_json.h"
 #include "bench/engine/idle_policy.h"
+#include "bench/engine/lane_options.h"
 #include "bench/engine/measure.h"
 #include "bench/engine/two.h"
 #include "engine/fabric/sleep.h"
@@ -29,23 +30,6 @@ using namespace engine;
 using Clock = std::chrono::steady_clock;
 
 constexpr size_t kLargestSample = 1 << 20;  // the highest number of latencies that are kept
-
-RdmaLaneOptions lane_options(const Settings& settings, bool server) {
-  const auto bytes = static_cast<uint32_t>(std::clamp<size_t>(settings.bytes, 64, kSlotBytesMax));
-  const auto shape = [&](Leg leg) {
-    const uint32_t slot = row(leg).on_demand ? 64 : leg == Leg::kSend ? kEagerBytesMax : bytes;
-    // Use 64 slots if a slot has at most 4096 bytes, and only 16 if the slots are larger.
-    const auto slots = static_cast<uint16_t>(slot <= 4096 ? 64 : 16);
-    return LaneShape{leg, settings.protocol->beyond, slots, slot};
-  };
-  RdmaLaneOptions options;
-  options.out = shape(settings.protocol->request);
-  options.in = shape(settings.protocol->response);
-  if (settings.confirm_each) options.confirm_each = true;
-  if (settings.polling == Polling::kEvent) options.bitmap.empty_polls_max = 2;
-  if (server) std::swap(options.out, options.in);
-  return options;
-}
 
 // The lanes of one of the two processes, and the loop that polls these lanes and sleeps according
 // to the polling mode.
@@ -303,6 +287,7 @@ class Callers {
 }  // namespace
 
 void measure_calls(const Settings& settings) {
+  if (settings.fabric == "model") return model_calls(settings);
   std::vector<float> latencies;
   latencies.reserve(kLargestSample);
   Account account;

@@ -5,6 +5,7 @@
 
 #include <string>
 
+#include "bench/model/hardware.h"
 #include "config/hints.h"
 #include "engine/protocols.h"
 
@@ -19,9 +20,15 @@ struct Settings {
   double seconds = 1;
   bool confirm_each = false;
   bool zero_copy = false;
+  // Only for the fabric "model":
+  model::Hardware hardware = *model::find_hardware("skylake-connectx5");
+  std::string times;          // the cost of `hardware` that was multiplied, such as doorbell=2
+  uint32_t client_hosts = 9;  // at most as many as clients
 };
 
 void measure_calls(const Settings& settings);
+// Does the same in virtual time, on modelled hosts, with a thread for each lane.
+void model_calls(const Settings& settings);
 void measure_oneway(const Settings& settings);
 void measure_flag(const Settings& settings);
 void measure_memcpy(const Settings& settings);

@@ -133,12 +133,11 @@ def part(one, experiment, folder):
         lines += [summary.rstrip(), ""]
     lines += [f"### The run of {one.name}", "",
              f"`{facts['command']}`", "",
-             f"Measured on {facts['date'][:10]} at commit {words.commit_words(facts)}; "
-             f"{words.machine_words(facts['machine'])}; load average before the run "
-             f"{facts['machine']['load_before']}; {words.how_words(facts)}{versions}; "
+             f"{words.measured_words(facts)} on {facts['date'][:10]} at commit {words.commit_words(facts)}; "
+             f"{words.machine_words(facts['machine'])}; {words.how_words(facts)}{versions}; "
              f"[all values](results/{one.name}.json).", ""]
     lines += [f"{noise.summary(one, experiment)} {clock.summary(one, experiment)}", "",
-              experiment.notes, "", f"### Tables of {one.name}", ""]
+              experiment.notes_of(facts["options"]), "", f"### Tables of {one.name}", ""]
     if wanted := tables.of_goals(experiment, one):
         lines.append(tables.markdown(wanted))
     shown = [table for chart in experiment.charts if chart.in_docs

@@ -68,6 +68,13 @@ class Goal:
 
 
 @dataclasses.dataclass
+class Model:
+    """Modelled hosts, for which a run computes its values in virtual time."""
+    hosts: str  # their name
+    seconds: float  # length of one computation, in virtual time
+
+
+@dataclasses.dataclass
 class Experiment:
     name: str  # as on the command line
     title: str
@@ -86,7 +93,8 @@ class Experiment:
     options: list = dataclasses.field(default_factory=list)
     charts: list = dataclasses.field(default_factory=list)
     goals: list | Callable = ()  # Goals, or a function of the run's options: {"--local": "shm"}
-    notes: str = ""  # explains to readers of the report what the numbers mean
+    notes: str | Callable = ""  # explains to readers what the numbers mean; or a function of the run's options
+    model: Callable = lambda settings: None  # a function of the settings: the Model, or None if the run measures
 
     # A setup has two members:
     #
@@ -104,6 +112,14 @@ class Experiment:
 
     def goals_of(self, options):
         return list(self.goals(options) if callable(self.goals) else self.goals)
+
+    def notes_of(self, options):
+        return self.notes(options) if callable(self.notes) else self.notes
+
+    def usual(self, settings):
+        """Returns the default length of a measurement in seconds, and the default number of rounds."""
+        model = self.model(settings)  # it computes the same values in each round
+        return (model.seconds, 1) if model else (self.seconds, self.rounds)
 
     def points_of(self, settings):
         return list(self.points(settings) if callable(self.points) else self.points)

@@ -10,13 +10,18 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 NO_CODE = (":(exclude)*_test.cc", ":(exclude)*_fuzz.cc", ":(exclude)*_test.py")  # files that are never measured
 
 
-def facts():
+def facts(model=None):
+    """Returns the facts about this machine, or about the hosts of an experiment.Model."""
+    if model is not None:
+        return {"modelled": model.hosts}
     return {"processor": processor(), "cores": len(os.sched_getaffinity(0)), "memory_gib": memory_gib(),
             "kernel": platform.release(), "load_before": round(os.getloadavg()[0], 2)}
 
 
 def kind(machine):
     """Returns the kind of machine as a text. Numbers of two runs can be compared only if their kinds are equal."""
+    if "modelled" in machine:
+        return f"modelled hosts ({machine['modelled']})"
     return f"{machine['processor']}, {machine['cores']} cores"
 
 

@@ -9,6 +9,8 @@ point. A run cannot distinguish two peers that differ by less.
 
 def pairs(results, experiment):
     """Returns the pairs of peers that are identical: the control and its peer, and the pairs in same_code."""
+    if results.is_computed:
+        return []
     control = results.facts.get("control")
     return ([(control["peer"], control["of"])] if control else []) + [
         pair for pair in experiment.same_code if set(pair) <= set(results.peers)]
@@ -33,6 +35,8 @@ def within(ratio, noise):
 
 def words(results, experiment, key):
     """Returns words about the noise floor of the value `key`, for the title of a table."""
+    if results.is_computed:
+        return "computed, without noise"
     if (noise := floor(results, experiment, key)) is None:
         return "noise floor not measured"
     return f"≈: within the noise floor, {noise:.2f}×"
@@ -40,6 +44,8 @@ def words(results, experiment, key):
 
 def summary(results, experiment):
     """Returns sentences that explain the run's noise floor to a reader."""
+    if results.is_computed:
+        return "The values were computed, so they have no noise."
     if not (same := pairs(results, experiment)):
         return ("This run has no A/A control, so its noise floor is not known: only a ratio that is "
                 "larger than the spread of the rounds is a difference.")

@@ -89,11 +89,7 @@ def settings_of(one, words):
     settings = parser.parse_args(words)
     given = [f"--{key}={value:g}" for key in ("seconds", "rounds")
              if (value := getattr(settings, key)) is not None]
-    if settings.seconds is None:
-        settings.seconds = min(one.seconds, QUICK_SECONDS) if settings.quick else one.seconds
-    if settings.rounds is None:
-        settings.rounds = QUICK_ROUNDS if settings.quick else one.rounds
-    if settings.seconds <= 0 or settings.rounds < 1:
+    if settings.seconds is not None and settings.seconds <= 0 or settings.rounds is not None and settings.rounds < 1:
         parser.error("--seconds must be above 0, and --rounds at least 1")
     settings.options = {}
     for option in one.options:
@@ -103,6 +99,11 @@ def settings_of(one, words):
             setattr(settings, option.key, default)
         elif value != default:
             settings.options[option.flag] = "" if value is True else text_of(value)
+    seconds, rounds = one.usual(settings)
+    if settings.seconds is None:
+        settings.seconds = min(seconds, QUICK_SECONDS) if settings.quick else seconds
+    if settings.rounds is None:
+        settings.rounds = QUICK_ROUNDS if settings.quick else rounds
     settings.name = name_of(one, settings)
     settings.programs = settings.bin.resolve()
     settings.out = settings.out / settings.name

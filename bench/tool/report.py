@@ -89,8 +89,8 @@ def section(one, experiment):
     if errors := one.errors():
         said = "".join(f"<li>{text(words.error_words(row))}</li>" for row in errors)
         parts.append(f"<h3>Failed</h3><ul>{said}</ul>")
-    if experiment.notes:
-        parts.append(f'<p class="soft">{text(experiment.notes)}</p>')
+    if notes := experiment.notes_of(one.facts["options"]):
+        parts.append(f'<p class="soft">{text(notes)}</p>')
     return "".join(parts) + origin(one) + "</section>"
 
 
@@ -102,8 +102,7 @@ def origin(one):
     facts = one.facts
     versions = "".join(f", {name} {version}" for name, version in facts["versions"].items())
     about = [facts["date"], f"commit {words.commit_words(facts)}",
-             f"{words.machine_words(facts['machine'])}, load average before "
-             f"{facts['machine']['load_before']}", words.how_words(facts) + versions,
+             words.machine_words(facts["machine"]), words.how_words(facts) + versions,
              f"all values in {one.name}/results.json and .csv"]
     return f'<p class="from"><code>{text(facts["command"])}</code><br>{text(" · ".join(about))}</p>'
 

@@ -36,6 +36,11 @@ class Results:
         return self.facts["points"]
 
     @property
+    def is_computed(self):
+        """True if the values are those of a model, so that they have no noise."""
+        return "modelled" in self.facts.get("machine", {})
+
+    @property
     def control(self):
         """The name of the A/A control (the first peer, measured once more), or None in old results."""
         return self.facts["control"]["peer"] if self.facts.get("control") else None
@@ -67,7 +72,7 @@ class Results:
         if not self.facts["quick"] and any(self.facts[key] < usual[key] for key in usual):
             found.append(f"shorter than by default: {usual['rounds']} rounds of "
                          f"{usual['seconds']:g} s")
-        if not self.control:
+        if not self.control and not self.is_computed:
             found.append("it has no A/A control")
         if self.facts.get("busy"):
             found.append(f"the machine was busy: {self.facts['busy']}")

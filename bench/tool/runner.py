@@ -44,11 +44,12 @@ def run(experiment, settings, progress):
         "format": results.FORMAT, "name": settings.name, "experiment": experiment.name,
         "command": settings.command, "options": settings.options,
         "date": datetime.datetime.now().astimezone().isoformat(timespec="minutes"),
-        "commit": commit, "changed": changed, "machine": machine.facts(), "versions": {},
+        "commit": commit, "changed": changed, "machine": machine.facts(experiment.model(settings)), "versions": {},
         "quick": settings.quick, "seconds": settings.seconds, "rounds": settings.rounds,
-        "by_default": {"seconds": experiment.seconds, "rounds": experiment.rounds},
+        "by_default": dict(zip(("seconds", "rounds"), experiment.usual(settings), strict=True)),
         "warm_up": experiment.warm_up, "peers": peers, "points": points,
-        "control": {"peer": peers[0] + CONTROL, "of": peers[0]}, "busy": settings.busy,
+        "control": None if experiment.model(settings) else {"peer": peers[0] + CONTROL, "of": peers[0]},
+        "busy": settings.busy,
         "all_peers": experiment.peers_of(settings)}, [])
     progress.begin(experiment, settings, found)
     with tempfile.TemporaryDirectory(prefix="hatrpc-bench-") as folder:
@@ -74,7 +75,7 @@ def keep_earlier(folder):
 
 def measure_all(experiment, settings, setup, found, progress):
     warm = set()
-    for number, point, name in turns(settings.rounds, found.points, with_control(found.peers)):
+    for number, point, name in turns(settings.rounds, found.points, with_control(found.peers) if found.control else found.peers):
         progress.turn(number, point, name)
         row = {"round": number, "point": point, "peer": name}
         peer = found.facts["control"]["of"] if name == found.control else name
@@ -105,9 +106,10 @@ def words_of(error):
 
 def plan_words(experiment, settings):
     peers, points = len(settings.peers), len(experiment.points_of(settings))
-    total = (peers + 1) * points * settings.rounds
+    controls = 0 if experiment.model(settings) else 1
+    total = (peers + controls) * points * settings.rounds
     return (f"{settings.name}: {experiment.question}\n"
-            f"  {peers} peers and a control, {points} points, {settings.rounds} rounds of "
+            f"  {peers} peers{' and a control' if controls else ''}, {points} points, {settings.rounds} rounds of "
             f"{settings.seconds:g} s: {total} measurements, {time_words(total * settings.seconds)} at least")
 
 

@@ -25,7 +25,7 @@ from unittest import mock
 BENCH = pathlib.Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(BENCH))
 
-from tool import (chart, docs, experiment, machine, options, processes, report, results,  # noqa: E402
+from tool import (chart, docs, experiment, machine, options, processes, quiet, report, results,  # noqa: E402
                   runner, tables, ways)
 from tool.toys import Tool, speed, toy  # noqa: E402
 
@@ -356,6 +356,22 @@ class Documents(Tool):
         self.assertEqual(results.read(self.folder / "docs/results/toy.json").facts["rounds"], 3)
         self.assertIn("rounds=3", (self.folder / "docs" / "results.md").read_text())
 
+
+    def test_what_a_model_computed_says_so(self):
+        one = toy(model=lambda settings: experiment.Model("fast-hosts", 0.02), seconds=1)
+        busy = quiet.Sample(2, 1.84, {})
+        status, out, errors = self.tool(one, "run", "toy", sample=busy)  # other processes change no computed value
+        self.assertEqual(status, 0)
+        self.assertIn("2 peers, 2 points, 1 rounds of 0.02 s: 4 measurements", errors)
+        self.assertIn("computed, without noise", out)
+        found = self.results()
+        self.assertEqual((found.facts["machine"], found.facts["control"]), ({"modelled": "fast-hosts"}, None))
+        self.assertEqual(found.shortcomings(), [])
+        self.assertEqual(self.documents(one)[0], 0)
+        text = (self.folder / "docs" / "results.md").read_text(encoding="utf-8")
+        self.assertRegex(text, "Computed on .*; modelled hosts: fast-hosts; for 0.02 s of virtual time; toy 1.2;")
+        self.assertIn("The values were computed, so they have no noise.", text)
+        self.assertNotIn("≈: within", text)
 
     def test_only_the_plots_that_narratives_show_are_written(self):
         one = toy(charts=[chart.Lines("calls_per_s", "clients", "Calls"),

@@ -77,7 +77,14 @@ def error_words(row):
 
 
 def machine_words(machine):
-    return f"{machine['processor']}, {machine['cores']} cores, Linux {machine['kernel']}"
+    if "modelled" in machine:
+        return f"modelled hosts: {machine['modelled']}"
+    return (f"{machine['processor']}, {machine['cores']} cores, Linux {machine['kernel']}; load average before the run "
+            f"{machine['load_before']}")
+
+
+def measured_words(facts):
+    return "Computed" if "modelled" in facts["machine"] else "Measured"
 
 
 def commit_words(facts):
@@ -91,5 +98,7 @@ def slug(text):
 
 def how_words(facts):
     """Returns words about the number and the length of the rounds."""
+    if "modelled" in facts["machine"]:
+        return f"for {facts['seconds']:g} s of virtual time"
     rounds = "1 round" if facts["rounds"] == 1 else f"medians of {facts['rounds']} rounds"
     return f"{rounds} of {facts['seconds']:g} s"

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+// bench/model/machine.h: a modelled host: cores, and threads that a scheduler places on them.
+//
+// A modelled thread runs real code in steps. The code of a step runs at once, and charges the
+// processor time that it would take on the modelled host. The thread's next step begins when this
+// time is over. So a thread that computes for long delays the other threads of its core, and its
+// own next look at its completion queue.
+//
+//   ready ──▶ running ──▶ spinning (polls, found nothing) ──▶ running
+//     ▲          │
+//     └──────────┴──▶ sleeping ──▶ ready
+//
+// A thread that spins keeps its core until its time slice ends and another thread is ready. While
+// it spins, the model runs no steps: the thread continues when something has arrived for it.
+//
+// The code of a step stores into memory when the step begins. So a message that is ready only after
+// computing must be sent by a later step.
+//
+// Thread   one thread runs all hosts of a model.
+#pragma once
+
+#include <deque>
+#include <memory>
+#include <vector>
+
+#include "bench/model/hardware.h"
+#include "bench/model/schedule.h"
+
+namespace hat::model {
+
+class Machine;
+
+// The state of a thread after a step.
+enum class Then : uint8_t {
+  kMore,   // it found work, and looks for more at once
+  kSpin,   // it found nothing, and polls
+  kSleep,  // it found nothing, and waits for an event
+};
+
+class Thread {
+ public:
+  explicit Thread(Machine& machine);
+  virtual ~Thread() = default;
+  Thread(const Thread&) = delete;
+  Thread& operator=(const Thread&) = delete;
+
+  Machine& machine() { return machine_; }
+  // Adds to the processor time of the step that runs now.
+  void charge(Time cost) { charged_ += cost; }
+  // Returns the time at which the code that runs now would run on the modelled host.
+  Time now() const;
+  // Reports that something has arrived for the thread. Wakes it if it sleeps and `wakes` is true.
+  void poke(bool wakes);
+  // Returns the processor time that the thread has used so far, with the time that it spins.
+  Time busy() const;
+
+ protected:
+  virtual Then step() = 0;
+
+ private:
+  friend class Machine;
+  enum class State : uint8_t { kReady, kRunning, kSpinning, kSleeping };
+
+  Machine& machine_;
+  State state_ = State::kReady;
+  bool poked_ = false;  // since its last step began
+  bool woken_ = false;  // the same, but by an event that wakes
+  Time charged_{};      // in the step that runs now
+  Time busy_{};
+  Time spins_since_{};
+};
+
+class Machine {
+ public:
+  Machine(Schedule& schedule, const Hardware& hardware, uint32_t cores);
+
+  Schedule& schedule() { return schedule_; }
+  const Hardware& hardware() const { return hardware_; }
+  void start(Thread& thread);
+
+ private:
+  friend class Thread;
+  struct Core {
+    Thread* thread = nullptr;
+    Time slice_ends{};
+    uint64_t turn = 0;  // counts the threads that ran, so that events of earlier turns do nothing
+  };
+
+  void make_ready(Thread& thread);
+  void place(size_t core);
+  void run_step(size_t core);
+  void after_step(size_t core, Then then);
+  void end_spin(size_t core);
+  void end_slice(size_t core);
+  void release(size_t core);
+  void at(size_t core, Time when, void (Machine::*what)(size_t));
+
+  Schedule& schedule_;
+  const Hardware& hardware_;
+  std::vector<Core> cores_;
+  std::deque<Thread*> ready_;
+};
+
+}  // namespace hat::model
