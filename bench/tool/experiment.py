@@ -114,7 +114,7 @@ class Experiment:
         return list(self.goals(options) if callable(self.goals) else self.goals)
 
     def notes_of(self, options):
-        return self.notes(options) if callable(self.notes) else self.notes
+        return (self.notes(options) if callable(self.notes) else self.notes).rstrip()
 
     def usual(self, settings):
         """Returns the default length of a measurement in seconds, and the default number of rounds."""
