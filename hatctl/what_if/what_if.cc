@@ -52,9 +52,12 @@ Result<Profile> read_profile_file(const std::string& file) {
 // Returns the fabric that the configuration states; empty if it leaves the choice to the daemon.
 std::string_view stated_fabric(FabricKind kind) {
   switch (kind) {
-    case FabricKind::kLoop: return "loop";
-    case FabricKind::kVerbs: return "verbs";
-    default: return "";
+    case FabricKind::kLoop:
+      return "loop";
+    case FabricKind::kVerbs:
+      return "verbs";
+    default:
+      return "";
   }
 }
 
