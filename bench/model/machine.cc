@@ -68,16 +68,16 @@ void Machine::place(size_t core) {
   at(core, own.slice_ends, &Machine::end_slice);
 }
 
-// Ends the turn of the thread if another one is ready, and otherwise gives it a new slice. The turn
-// of a thread in a step ends with the step.
+void Machine::begin_slice(size_t core) {
+  cores_[core].slice_ends = schedule_.now() + hardware_.slice;
+  at(core, cores_[core].slice_ends, &Machine::end_slice);
+}
+
+// Ends the turn of the thread if another one is ready, and otherwise gives it a new slice. If the
+// thread is in a step, after_step() does this.
 void Machine::end_slice(size_t core) {
-  Core& own = cores_[core];
-  if (!ready_.empty()) {
-    if (own.thread->state_ == Thread::State::kSpinning) release(core);
-    return;
-  }
-  own.slice_ends = schedule_.now() + hardware_.slice;
-  at(core, own.slice_ends, &Machine::end_slice);
+  if (ready_.empty()) return begin_slice(core);
+  if (cores_[core].thread->state_ == Thread::State::kSpinning) release(core);
 }
 
 // Takes the core from its thread, which remains ready, and gives it to the next one.
@@ -111,7 +111,10 @@ void Machine::after_step(size_t core, Then then) {
     own.thread = nullptr;
     return place(core);
   }
-  if (!ready_.empty() && schedule_.now() >= own.slice_ends) return release(core);
+  if (schedule_.now() >= own.slice_ends) {
+    if (!ready_.empty()) return release(core);
+    begin_slice(core);
+  }
   if (then != Then::kSpin || thread.poked_) return run_step(core);
   thread.state_ = Thread::State::kSpinning;
   thread.spins_since_ = schedule_.now();

@@ -91,6 +91,7 @@ class Machine {
   void run_step(size_t core);
   void after_step(size_t core, Then then);
   void end_spin(size_t core);
+  void begin_slice(size_t core);
   void end_slice(size_t core);
   void release(size_t core);
   void at(size_t core, Time when, void (Machine::*what)(size_t));

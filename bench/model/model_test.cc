@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <functional>
+#include <utility>
 
 #include "bench/model/model_fabric.h"
 
@@ -101,6 +102,31 @@ TEST(Machine, ThreadsThatSpinGiveTheirCoresAtTheEndOfTheirSlices) {
   EXPECT_EQ(steps, (std::vector<Time>{1us, 1us, later, later}));
   // The spinners have both cores again, less two switches and no time of the sleepers' steps.
   for (Worker& one : spinners) EXPECT_EQ(one.busy(), 1ms - 5us - 1us);
+}
+
+TEST(Machine, AThreadGetsANewSliceIfTheOldOneEndsDuringItsStep) {
+  Schedule schedule;
+  Machine machine(schedule, kHardware, 2);
+  const auto computes_once = [](Time cost, Then then) {
+    return [cost, then](Worker& self) mutable {
+      self.charge(std::exchange(cost, Time(0)));
+      return then;
+    };
+  };
+  Worker one(machine, computes_once(150us, Then::kSpin));
+  Worker other(machine, computes_once(120us, Then::kSleep));
+  Worker third(machine, computes_once(400us, Then::kSleep));  // takes the core of `other`
+  std::vector<Time> steps;
+  Worker last(machine, [&](Worker& self) {
+    steps.push_back(self.now());
+    return Then::kSleep;
+  });
+  for (Worker* worker : {&one, &other, &third}) machine.start(*worker);
+  schedule.at(200us, [&] { machine.start(last); });
+  schedule.run_until(1ms);
+  // The slice of `one` ends after 101 µs, while `third` waits. Its new slice begins with the end of
+  // its step, and it gives its core to `last` when this slice ends.
+  EXPECT_EQ(steps, (std::vector<Time>{1us + 150us + 100us + 1us}));
 }
 
 TEST(Machine, AThreadThatSleepsContinuesAfterItsWakeUp) {
