@@ -120,7 +120,7 @@ FabricConfig read_fabric(const YamlValue& value) {
   constexpr int64_t kGidIndexMax = 65535;
   constexpr uint64_t kPinnedMin = 8ull << 20;
   constexpr uint64_t kPinnedMax = 64ull << 30;
-  const auto read_kind = word_of<FabricKind>({"auto", "verbs", "loop", "tcp"});
+  const auto read_kind = word_of<FabricKind>({kFabricWords.begin(), kFabricWords.end()});
   FabricConfig fabric;
   if (!value.node.IsMap()) {
     fabric.kind = read_kind(value, "fabric").value_or(FabricKind::kAuto);

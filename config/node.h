@@ -17,10 +17,12 @@
 
 #include <sys/types.h>
 
+#include <array>
 #include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/address.h"
@@ -38,6 +40,7 @@ enum class FabricKind : uint8_t {
   kLoop,   // memory shared with peers on this host
   kTcp,    // no fabric: TCP lanes only
 };
+inline constexpr std::array<std::string_view, 4> kFabricWords = {"auto", "verbs", "loop", "tcp"};
 
 // The faults that the daemon injects on purpose, to test fail-over
 // (engine/fabric/faulty/faulty_fabric.h).

@@ -181,11 +181,6 @@ void serve(const Settings& settings, const Wire& wire) {
   }
 }
 
-double percentile(std::vector<float>& sorted, double part) {
-  if (sorted.empty()) return 0;
-  return double(sorted[static_cast<size_t>(part * double(sorted.size() - 1))]);
-}
-
 // Returns the fields with which every result begins.
 nlohmann::ordered_json settings_json(const char* measurement, const Settings& settings) {
   return {{"measurement", measurement},          {"fabric", settings.fabric},

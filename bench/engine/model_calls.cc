@@ -234,11 +234,6 @@ class Hosts {
   std::vector<std::unique_ptr<ClientThread>> clients_;
 };
 
-double percentile(const std::vector<double>& sorted, double part) {
-  if (sorted.empty()) return 0;
-  return sorted[static_cast<size_t>(part * double(sorted.size() - 1))];
-}
-
 double micros(Time time) { return std::chrono::duration<double, std::micro>(time).count(); }
 
 }  // namespace

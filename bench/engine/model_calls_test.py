@@ -12,8 +12,9 @@ import sys
 import unittest
 
 PROGRAMS = pathlib.Path(sys.argv.pop(1)) if len(sys.argv) > 1 else None
-PROTOCOLS = ("eager", "direct_write_send", "chained_write_send", "direct_write_imm", "write_rndv", "read_rndv",
-             "hybrid_eager_rndv", "ar_grpc", "rfp", "farm", "pilaf", "herd", "hipower")
+BENCH = pathlib.Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(BENCH))
+from engine.engine_bench import PROTOCOLS  # noqa: E402
 
 
 def compute(*words):

@@ -108,8 +108,9 @@ def plan_words(experiment, settings):
     peers, points = len(settings.peers), len(experiment.points_of(settings))
     controls = 0 if experiment.model(settings) else 1
     total = (peers + controls) * points * settings.rounds
+    rounds = f"{settings.rounds} round{'s' if settings.rounds > 1 else ''}"
     return (f"{settings.name}: {experiment.question}\n"
-            f"  {peers} peers{' and a control' if controls else ''}, {points} points, {settings.rounds} rounds of "
+            f"  {peers} peers{' and a control' if controls else ''}, {points} points, {rounds} of "
             f"{settings.seconds:g} s: {total} measurements, {time_words(total * settings.seconds)} at least")
 
 

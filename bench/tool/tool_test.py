@@ -362,7 +362,7 @@ class Documents(Tool):
         busy = quiet.Sample(2, 1.84, {})
         status, out, errors = self.tool(one, "run", "toy", sample=busy)  # other processes change no computed value
         self.assertEqual(status, 0)
-        self.assertIn("2 peers, 2 points, 1 rounds of 0.02 s: 4 measurements", errors)
+        self.assertIn("2 peers, 2 points, 1 round of 0.02 s: 4 measurements", errors)
         self.assertIn("computed, without noise", out)
         found = self.results()
         self.assertEqual((found.facts["machine"], found.facts["control"]), ({"modelled": "fast-hosts"}, None))

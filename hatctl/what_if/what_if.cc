@@ -51,24 +51,8 @@ Result<Profile> read_profile_file(const std::string& file) {
 
 // Returns the fabric that the configuration states; empty if it leaves the choice to the daemon.
 std::string_view stated_fabric(FabricKind kind) {
-  switch (kind) {
-    case FabricKind::kLoop:
-      return "loop";
-    case FabricKind::kVerbs:
-      return "verbs";
-    default:
-      return "";
-  }
-}
-
-// Warns of profiles that the daemon ignores, `then` among them.
-void print_unused(const Configuration& configuration, const NamedProfile& then) {
-  std::vector<NamedProfile> profiles = configuration.profiles;
-  profiles.push_back(then);
-  for (const NamedProfile& profile : profiles) {
-    const auto why = why_unused(profile, stated_fabric(configuration.node.fabric.kind));
-    if (why) std::fprintf(stderr, "warning: %s\n", why->c_str());
-  }
+  const bool is_stated = kind == FabricKind::kLoop || kind == FabricKind::kVerbs;
+  return is_stated ? kFabricWords[static_cast<size_t>(kind)] : "";
 }
 
 }  // namespace
@@ -101,6 +85,21 @@ Result<engine::HostFacts> facts_then(engine::HostFacts now, const Profile& profi
   then.measured = std::make_shared<const ComponentCosts>(profile.costs);
   then.measured_with.clear();
   return then;
+}
+
+std::vector<std::string> unused_profiles(const Configuration& configuration,
+                                         const std::string& file, const Profile& profile) {
+  const std::string_view fabric = stated_fabric(configuration.node.fabric.kind);
+  std::vector<std::string> warnings;
+  for (const NamedProfile& one : configuration.profiles) {
+    if (auto why = why_unused(one, fabric)) warnings.push_back(*std::move(why));
+  }
+  if (!fabric.empty() && profile.costs.fabric != fabric) {
+    warnings.push_back(file + ": its costs are those of fabric " + profile.costs.fabric +
+                       ", and this node has `fabric: " + std::string(fabric) +
+                       "`: its daemon would not use them");
+  }
+  return warnings;
 }
 
 json what_if(const std::string& file, const Configuration& configuration,
@@ -155,7 +154,9 @@ int run_what_if(const Options& options, const Terminal& terminal) {
     return complain(configuration.error().message + "(" + file.path + " is " + file.why + ")",
                     kRefused);
   }
-  print_unused(*configuration, {.file = options.profile, .profile = *profile});
+  for (const std::string& one : unused_profiles(*configuration, options.profile, *profile)) {
+    std::fprintf(stderr, "warning: %s\n", one.c_str());
+  }
   const engine::HostFacts now = facts_now(*configuration);
   const auto then = facts_then(now, *profile, options.cores, options.nic_cores);
   if (!then) return complain(then.error().message, kUsage);

@@ -5,6 +5,7 @@
 
 #include <nlohmann/json.hpp>
 #include <string>
+#include <vector>
 
 #include "config/profile.h"
 #include "daemon/configuration/configuration.h"
@@ -24,6 +25,11 @@ engine::HostFacts facts_now(const Configuration& configuration);
 // other cores. 0: as many as now; `cores` without `nic_cores`: all cores are near the NIC.
 Result<engine::HostFacts> facts_then(engine::HostFacts now, const Profile& profile, uint32_t cores,
                                      uint32_t nic_cores);
+
+// Returns warnings about profiles whose costs the node's daemon does not use, because they were
+// measured on another fabric than the node's. `profile` was read from `file`.
+std::vector<std::string> unused_profiles(const Configuration& configuration,
+                                         const std::string& file, const Profile& profile);
 
 // Compares the plans for `now` and `then` with the configuration in `file`. Returns the answer as
 // JSON:

@@ -110,5 +110,26 @@ TEST(WhatIf, IgnoresTheProfilesOfAnotherFabricThanTheStatedOne) {
   }
 }
 
+TEST(WhatIf, WarnsOfProfilesOfAnotherFabricThanTheStatedOne) {
+  const auto warnings = [](FabricKind kind) {
+    Configuration configuration = kv(16'384, kind);
+    Profile verbs = cheap_writes();
+    verbs.costs.fabric = "verbs";
+    configuration.profiles.push_back({.file = "own.yaml", .profile = cheap_writes()});
+    configuration.profiles.push_back({.file = "b.yaml", .peer = "host-b", .profile = verbs});
+    return unused_profiles(configuration, "new.yaml", cheap_writes());
+  };
+  EXPECT_THAT(warnings(FabricKind::kLoop),
+              testing::ElementsAre(
+                  AllOf(HasSubstr("profile b.yaml: the costs of fabric verbs are not used"),
+                        HasSubstr("run `hatctl calibrate host-b --write`"))));
+  EXPECT_THAT(warnings(FabricKind::kVerbs),
+              testing::ElementsAre(HasSubstr("profile own.yaml: the costs of fabric loop"),
+                                   "new.yaml: its costs are those of fabric loop, and this node "
+                                   "has `fabric: verbs`: its daemon would not use them"));
+  EXPECT_THAT(warnings(FabricKind::kAuto), testing::IsEmpty());
+  EXPECT_THAT(warnings(FabricKind::kTcp), testing::IsEmpty());
+}
+
 }  // namespace
 }  // namespace hat::hatctl
