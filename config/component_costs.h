@@ -2,9 +2,9 @@
 // config/component_costs.h: the measured costs of RDMA operations between two hosts ("component
 // costs"), from which the planner predicts the cost of a call. Plain data.
 //
-// All costs are medians in nanoseconds. Each cost was measured in the best case, which the formulas
-// of the paper "RDMA vs. RPC" assume: one operation at a time, a side that polls for the
-// completion, and two hosts without other work.
+// All costs are medians in nanoseconds. Those of operations were measured in the best case, which
+// the formulas of the paper "RDMA vs. RPC" assume: one operation at a time, a side that polls for
+// the completion, and two hosts without other work.
 //
 // Source  RDMA vs. RPC (Brock et al.), Table I and section III-A. The costs of a memory
 //         registration, a copy and a wake-up are not in the paper, but the planner needs them.
@@ -36,6 +36,11 @@ struct ComponentCosts {
   std::vector<SizedCost> registration;
   // The cost of copying memory with the processor. The memory is not in the processor's cache.
   std::vector<SizedCost> copy;
+  // The mean time between the ends of two calls if there are several callers, both hosts use event
+  // polling, and request and reply have `bytes` bytes. The protocol direct_write_imm pushes the
+  // replies, and rfp fetches them. Empty if not measured, both at the same time.
+  std::vector<SizedCost> pushed_calls;
+  std::vector<SizedCost> fetched_calls;
 };
 
 }  // namespace hat

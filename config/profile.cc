@@ -91,9 +91,16 @@ Profile read_profile(const std::string& text, const std::string& file, Diagnosti
               {sized("put", true, costs.put), sized("get", true, costs.get),
                sized("message", true, costs.message), sized("copy", true, costs.copy),
                sized("registration", false, costs.registration),
+               sized("pushed_calls", false, costs.pushed_calls),
+               sized("fetched_calls", false, costs.fetched_calls),
                single("compare_swap", false, costs.compare_swap_ns),
                single("fetch_add", false, costs.fetch_add_ns),
                single("wake_up", true, costs.wake_up_ns)});
+    if (costs.pushed_calls.empty() != costs.fetched_calls.empty()) {
+      value.error(
+          "costs_ns: pushed_calls and fetched_calls are compared with each other; give "
+          "both or none");
+    }
   };
   read_keys(*document, "profile",
             {{"hatrpc_profile", true,
@@ -133,6 +140,8 @@ std::string write_profile(const Profile& profile) {
   emit_costs(out, "message", costs.message);
   emit_costs(out, "copy", costs.copy);
   emit_costs(out, "registration", costs.registration);
+  emit_costs(out, "pushed_calls", costs.pushed_calls);
+  emit_costs(out, "fetched_calls", costs.fetched_calls);
   for (const auto& [key, ns] : {std::pair("compare_swap", costs.compare_swap_ns),
                                 {"fetch_add", costs.fetch_add_ns},
                                 {"wake_up", costs.wake_up_ns}}) {

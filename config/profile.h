@@ -16,13 +16,16 @@
 //     message: {8: 800, 4096: 1400}
 //     copy: {64: 8, 4096: 190}
 //     registration: {4096: 9000}
+//     pushed_calls: {8192: 10100, 65536: 15200}
+//     fetched_calls: {8192: 10000, 65536: 25400}
 //     compare_swap: 70.1
 //     fetch_add: 70.4
 //     wake_up: 5300
 //
 // These keys are required: hatrpc_profile, fabric, and under costs_ns the keys put, get, message,
-// copy and wake_up. A cost such as `4096: 310.5` means that the operation takes 310.5 ns for 4096
-// bytes (config/component_costs.h). The sizes of an operation must be in ascending order.
+// copy and wake_up. pushed_calls and fetched_calls are both present or both absent. A cost such as
+// `4096: 310.5` means that the operation takes 310.5 ns for 4096 bytes (config/component_costs.h).
+// The sizes of an operation must be in ascending order.
 #pragma once
 
 #include <string>

@@ -18,6 +18,8 @@ costs_ns:
   message: {8: 800}
   copy: {64: 8, 4096: 190}
   wake_up: 5300
+  pushed_calls: {8192: 10100, 65536: 15200}
+  fetched_calls: {8192: 10000, 65536: 25400}
 )";
 
 TEST(Profile, IsReadAsItStandsAndWrittenAsItIsRead) {
@@ -34,6 +36,8 @@ TEST(Profile, IsReadAsItStandsAndWrittenAsItIsRead) {
   EXPECT_EQ(profile.costs.wake_up_ns, 5300);
   EXPECT_EQ(profile.costs.fetch_add_ns, 0);
   EXPECT_TRUE(profile.costs.registration.empty());
+  EXPECT_EQ(profile.costs.pushed_calls[1].ns, 15'200);
+  EXPECT_EQ(profile.costs.fetched_calls[1].ns, 25'400);
 
   const std::string written = write_profile(profile);
   const Profile again = read_profile(written, "again.yaml", diagnostics);
@@ -54,6 +58,9 @@ TEST(Profile, MistakesAreNamedWithTheirPlace) {
            Row{front + "  put: {8: fast}\n" + rest,
                "p.yaml:4:12: error: put: 'fast'; expected nanoseconds from 0 to 1000000000000, "
                "such as 61.2\n"},
+           Row{front + "  put: {8: 1}\n" + rest + "  pushed_calls: {8192: 1}\n",
+               "p.yaml:4:3: error: costs_ns: pushed_calls and fetched_calls are compared with each "
+               "other; give both or none\n"},
            Row{front + "  put: {8: -1}\n" + rest,
                "p.yaml:4:12: error: put: '-1'; expected nanoseconds from 0 to 1000000000000, such "
                "as 61.2\n"},

@@ -21,6 +21,8 @@ constexpr std::array kSized = {
     SizedComponent{"message", "MESSAGE"},
     SizedComponent{"copy", "COPY"},
     SizedComponent{"registration", "REGISTRATION"},
+    SizedComponent{"pushed_calls", "CALL, PUSHED"},
+    SizedComponent{"fetched_calls", "CALL, FETCHED"},
 };
 
 struct SingleComponent {
@@ -44,7 +46,7 @@ std::string calibration_text(const json& calibration, const Terminal& terminal) 
   std::map<uint64_t, std::array<std::string, kSized.size()>> rows;
   for (size_t i = 0; i < kSized.size(); ++i) {
     columns.push_back({kSized[i].heading, true});
-    for (const json& cost : costs.at(kSized[i].key)) {
+    for (const json& cost : costs.value(kSized[i].key, json::array())) {
       rows[cost.at("bytes")][i] = nanoseconds_text(cost.at("ns"));
     }
   }

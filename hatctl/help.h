@@ -154,7 +154,8 @@ Examples:
 
 Makes hatrpcd measure, together with the hatrpcd of that peer, the costs of the RDMA
 fabric between them: put, get, compare-and-swap, fetch-and-add, message, registration,
-copy, wake-up. This takes a few seconds and one core on each host. Calls continue
+copy, wake-up, and calls of several callers whose replies are pushed (direct_write_imm)
+or fetched (rfp). This takes a few seconds and one core on each host. Calls continue
 meanwhile; the results are best on hosts that do little else. Each host takes part in
 at most one calibration at a time.
 

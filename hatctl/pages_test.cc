@@ -388,14 +388,17 @@ TEST(CalibrationPage, IsATableOfCostsBySize) {
         {"message", {{{"bytes", 4096}, {"ns", 2500.0}}}},
         {"copy", json::array()},
         {"registration", json::array()},
+        {"pushed_calls", {{{"bytes", 8192}, {"ns", 10100.0}}}},
+        {"fetched_calls", {{{"bytes", 8192}, {"ns", 10000.0}}}},
         {"compare_swap_ns", 70.1},
         {"fetch_add_ns", 0.0},
         {"wake_up_ns", 5300.0}}}};
   EXPECT_EQ(calibration_text(calibration, kPipe),
             "with host-b, 2026-11-22T12:00:00Z, loop: memory shared with peers on this host\n\n"
-            " SIZE      PUT    GET  MESSAGE  COPY  REGISTRATION\n"
+            " SIZE      PUT    GET  MESSAGE  COPY  REGISTRATION  CALL, PUSHED  CALL, FETCHED\n"
             "  8 B  61.2 ns  60 ns\n"
-            "4 KiB  1.31 µs          2.5 µs\n\n"
+            "4 KiB  1.31 µs          2.5 µs\n"
+            "8 KiB                                                    10.1 µs          10 µs\n\n"
             "compare-and-swap 70.1 ns\nfetch-and-add 0 ns\nwake-up 5.3 µs\n");
 }
 

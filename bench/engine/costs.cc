@@ -24,6 +24,7 @@ void measuring_side(const Settings& settings, const Wire& wire, uint32_t bytes) 
                                        .message_bytes = {bytes},
                                        .registration_bytes = {1 << 20, 16 << 20},
                                        .copy_bytes = {},
+                                       .call_bytes = {},
                                        .each = std::chrono::duration_cast<std::chrono::nanoseconds>(
                                            std::chrono::duration<double>(settings.seconds / 8))};
   const ComponentCosts costs = must(engine::measure_costs(*initiator, options));

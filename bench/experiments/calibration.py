@@ -2,13 +2,11 @@
 """bench/experiments/calibration.py: compares plans from the planner's constants with plans from measured costs."""
 
 import contextlib
-import subprocess
 
 from tool import chart, clock, experiment, ways
 
 CONSTANTS, MEASURED = "constants", "measured"
 GOALS = ("res_util", "none")
-CALIBRATE_SECONDS = 90
 
 
 def points(settings):
@@ -37,24 +35,11 @@ class Plans:
                                        "direct_write_imm")}
 
 
-def calibrated(site, server, fabric):
-    """Measures a profile with a pair of idle hatrpcds; returns the path of the profile."""
-    pair = ways.hatrpcd_pair(site, server, "Echo", ways.manifest("Echo", {"echo": {}}),
-                             fabric=fabric)
-    profile = site.file("measured.yaml")
-    done = subprocess.run([site.programs / "hatctl", "--socket", pair.sockets[0], "calibrate",
-                           "host-b", "--write", profile], text=True, capture_output=True,
-                          timeout=CALIBRATE_SECONDS, check=False)
-    if done.returncode != 0:
-        raise experiment.Failed(done.stderr)
-    return profile
-
-
 @contextlib.contextmanager
 def open_peers(settings):
     with ways.Site(settings) as site:
         server = site.server([settings.programs / "echo_server", "0"])
-        profile = calibrated(site, server, settings.fabric)
+        profile = ways.calibrated(site, server, "Echo", settings.fabric)
         nodes = {CONSTANTS: {}, MEASURED: {"profile": profile.name}}
 
         def pair(node, goal, size):

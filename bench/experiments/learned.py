@@ -108,11 +108,12 @@ def values(found):
 def open_peers(settings):
     with ways.Site(settings) as site:
         server = peers.start_server(site, settings.local)
+        node = {**peers.LIMITS, "profile": ways.calibrated(site, server, "Atb").name}
 
         def pair(peer, size, clients):
             first = HINTS if peer == BEST else peer
             return ways.hatrpcd_pair(site, server, "Atb", peers.manifest_of(first, "throughput", size, clients),
-                                     settings.local, node=peers.LIMITS)
+                                     settings.local, node=node)
 
         yield Learned(site, ways.Peers({
             (peer, key): lambda peer=peer, key=key: pair(peer, *key)
@@ -146,7 +147,8 @@ EXPERIMENT = experiment.Experiment(
     charts=[chart.Lines("calls_per_s", "clients", "Calls per second", log_x=True, log_y=True)],
     goals=goals,
     notes="All processes share one machine. Without an RDMA device the daemons exchange messages through shared "
-          "memory. All set-ups have the hints of the load's payload and concurrency, and perf_goal throughput. "
+          "memory. All set-ups have the hints of the load's payload and concurrency, perf_goal throughput, and the costs that "
+          "hatctl calibrate has measured first, with a pair of daemons that has no other work. "
           f"“Best forced” is chosen at each point. A measurement of {SHORT_SECONDS:g} s of each of {len(CARRIERS)} "
           f"carriers (each RDMA protocol, and TCP) selects {CANDIDATES}. Each of these is measured {CHOICE_ROUNDS} "
           "times with the planner's polling mode, with busy and with event, and the fastest plan is “best forced” in "

@@ -43,6 +43,7 @@ ECHO = ("bench/account.h", "bench/closed_loop.cc", "bench/closed_loop.h", "bench
         "bench/echo_connection.cc", "bench/echo_connection.h", "bench/echo_server.cc")
 ROLES = ("server", "client_sidecar", "server_sidecar")  # the processes of a way, without the client
 LOCALS = ("tcp", "unix", "shm")  # kinds of connections between an application and the sidecar of its host
+CALIBRATE_SECONDS = 90  # at most
 
 
 @dataclasses.dataclass(frozen=True)
@@ -335,6 +336,17 @@ def hatrpcd_pair(site, server, service, manifest, local="tcp", fabric="auto", no
         wait_for(link if host == "b" else entry, pair[0])
     wait_until_ready(admins[0], pair[0])
     return Way(entry, server, pair, admins, sockets, file)
+
+
+def calibrated(site, server, service, fabric="auto"):
+    """Measures a profile with a pair of idle hatrpcds; returns the path of the profile."""
+    pair = hatrpcd_pair(site, server, service, manifest(service, {}), fabric=fabric)
+    profile = site.file("measured.yaml")
+    done = subprocess.run([site.programs / "hatctl", "--socket", pair.sockets[0], "calibrate", "host-b", "--write",
+                           profile], text=True, capture_output=True, timeout=CALIBRATE_SECONDS, check=False)
+    if done.returncode != 0:
+        raise Failed(done.stderr)
+    return profile
 
 
 def preloaded_pair(site, program, service, manifest, *words):

@@ -53,7 +53,9 @@ json costs_json(const ComponentCosts& costs) {
           {"message", by_size(costs.message)},
           {"wake_up_ns", tenths(costs.wake_up_ns)},
           {"registration", by_size(costs.registration)},
-          {"copy", by_size(costs.copy)}};
+          {"copy", by_size(costs.copy)},
+          {"pushed_calls", by_size(costs.pushed_calls)},
+          {"fetched_calls", by_size(costs.fetched_calls)}};
 }
 
 json cores_json(const engine::CoreCounts& host) {

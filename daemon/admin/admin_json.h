@@ -42,8 +42,8 @@
 //   /calibrate  {ok: true, number} or {ok: false, error}
 //   /calibration {number, state: "none"|"running"|"done"|"failed", peer, error}; if a profile was
 //                measured, also {fabric, device, measured, profile: the text of its file, costs:
-//                {fabric, put, get, message, registration, copy (each [{bytes, ns}]),
-//                compare_swap_ns, fetch_add_ns, wake_up_ns}}
+//                {fabric, put, get, message, registration, copy, pushed_calls, fetched_calls (each
+//                [{bytes, ns}]), compare_swap_ns, fetch_add_ns, wake_up_ns}}
 //   /reload     {ok: true, generation, changes: [text], warnings: [text]} or {ok: false, error}
 #pragma once
 

@@ -6,6 +6,7 @@
 
 #include <thread>
 
+#include "engine/costs/echo_lanes.h"
 #include "engine/costs/measure.h"
 #include "engine/fabric/loop/loop_fabric.h"
 
@@ -60,8 +61,8 @@ TEST(ComponentCosts, AreMeasuredBetweenTwoSides) {
   ASSERT_TRUE(answered) << answered.error().message;
   EXPECT_EQ(costs->fabric, "loop");
   EXPECT_EQ(costs->put.back().bytes, 65536u) << "what does not fit the target is left out";
-  for (const auto& sized :
-       {costs->put, costs->get, costs->message, costs->registration, costs->copy}) {
+  for (const auto& sized : {costs->put, costs->get, costs->message, costs->registration,
+                            costs->copy, costs->pushed_calls, costs->fetched_calls}) {
     ASSERT_FALSE(sized.empty());
     for (const SizedCost& cost : sized) EXPECT_GT(cost.ns, 0) << cost.bytes;
   }
@@ -106,6 +107,91 @@ TEST(ComponentCosts, WhoMeasuresStopsInTheMiddleOfACall) {
   std::thread stopper([&] { stop.request_stop(); });
   EXPECT_FALSE(hosts.initiator->call(8)) << "nobody answers";
   stopper.join();
+}
+
+TEST(ComponentCosts, HaveNoTimesOfCallsIfTheOtherSideMakesNoLanes) {
+  Hosts hosts({.memory_bytes = 4096});
+  ASSERT_TRUE(hosts.connect());
+  std::thread older([&] {  // sends each message back, as a version before EchoLanes
+    bool ended = false;
+    while (!ended) {
+      hosts.target->poll([&](std::span<const std::byte> request, std::span<std::byte> reply) {
+        std::ranges::copy(request, reply.begin());
+        ended = request[0] == std::byte{4};  // kEnd
+        return request.size();
+      });
+      hosts.target->take_events();
+    }
+  });
+  const auto costs = measure_costs(*hosts.initiator, {.message_bytes = {8}, .each = 1ms});
+  older.join();
+  ASSERT_TRUE(costs) << costs.error().message;
+  EXPECT_FALSE(costs->put.empty());
+  EXPECT_TRUE(costs->pushed_calls.empty() && costs->fetched_calls.empty());
+}
+
+// Two sides of lanes in the test's thread, or with the answering side in a thread of its own.
+struct Lanes {
+  Lanes() {
+    calls = *EchoLanes::create(*fabrics[0], EchoLanes::Side::kCalls);
+    answers = *EchoLanes::create(*fabrics[1], EchoLanes::Side::kAnswers);
+  }
+  void connect() {
+    ASSERT_TRUE(answers->connect(calls->offers()));
+    ASSERT_TRUE(calls->connect(answers->offers()));
+  }
+  std::array<std::unique_ptr<Fabric>, 2> fabrics = {*open_loop_fabric(), *open_loop_fabric()};
+  std::unique_ptr<EchoLanes> calls;
+  std::unique_ptr<EchoLanes> answers;
+};
+
+TEST(EchoLanes, FailIfNobodyAnswers) {
+  Lanes lanes;
+  lanes.connect();
+  const auto took =
+      lanes.calls->call(EchoLanes::Replies::kPushed, {.bytes = 64, .time = 1ms, .patience = 20ms});
+  ASSERT_FALSE(took);
+  EXPECT_EQ(took.error().message, "the other side answers too slowly, or not at all");
+}
+
+TEST(EchoLanes, StopOnRequest) {
+  std::stop_source stop;
+  stop.request_stop();
+  Lanes lanes;
+  lanes.connect();
+  const auto took =
+      lanes.calls->call(EchoLanes::Replies::kFetched,
+                        {.bytes = 64, .time = 1ms, .patience = 60s, .stop = stop.get_token()});
+  ASSERT_FALSE(took);
+  EXPECT_EQ(took.error().code, ErrorCode::kStopped);
+}
+
+TEST(EchoLanes, NoticeThatTheOtherSideHasGone) {
+  Lanes lanes;
+  lanes.connect();
+  lanes.answers.reset();
+  const auto took =
+      lanes.calls->call(EchoLanes::Replies::kPushed, {.bytes = 64, .time = 1ms, .patience = 60s});
+  ASSERT_FALSE(took);
+  EXPECT_THAT(took.error().message, HasSubstr("a lane with calls has ended: "));
+}
+
+TEST(EchoLanes, AnswerAgainAndAgainWithRepliesOfBothKinds) {
+  Lanes lanes;
+  lanes.connect();
+  std::atomic<bool> done = false;
+  std::thread other([&] {
+    while (!done) EXPECT_TRUE(lanes.answers->step(5ms));
+  });
+  for (const uint32_t bytes : {1u, 8192u, EchoLanes::kBytesMax}) {
+    for (const auto replies : {EchoLanes::Replies::kPushed, EchoLanes::Replies::kFetched}) {
+      const auto took = lanes.calls->call(replies, {.bytes = bytes, .time = 2ms, .patience = 60s});
+      ASSERT_TRUE(took) << took.error().message;
+      EXPECT_GT(*took, 0);
+    }
+  }
+  done = true;
+  other.join();
 }
 
 TEST(Target, DoesEachOperationOnItsMemory) {

@@ -5,6 +5,10 @@
 #include <thread>
 #include <utility>
 
+#include "base/check.h"
+#include "base/printable.h"
+#include "engine/costs/echo_lanes.h"
+
 namespace hat::engine {
 namespace {
 
@@ -18,7 +22,28 @@ enum class Ask : uint8_t {
   kSleep,       // sleep from now on while no message has arrived
   kTakeEvents,  // read the fabric's events
   kEnd,
+  kMakeLanes,  // make lanes for calls; answered by kLanes or kRefused, and by an older version with
+               // the same message
+  kLanes,
+  kRefused,  // with the reason as text
+  kEndLanes,
 };
+
+// A message kMakeLanes or kLanes has the offers of the lanes.
+constexpr size_t kOffersAt = 8;
+constexpr size_t kLanesBytes = kOffersAt + sizeof(EchoLanes::Offers);
+
+EchoLanes::Offers offers_in(std::span<const std::byte> message) {
+  EchoLanes::Offers offers;
+  std::memcpy(&offers, message.data() + kOffersAt, sizeof offers);
+  return offers;
+}
+
+void put_lanes(std::span<std::byte> message, Ask what, const EchoLanes::Offers& offers) {
+  std::ranges::fill(message.first(kOffersAt), std::byte{0});
+  message[0] = static_cast<std::byte>(what);
+  std::memcpy(message.data() + kOffersAt, &offers, sizeof offers);
+}
 
 // The minimum number of samples of one cost. Three samples are enough if nine would take more than
 // ten times MeasureOptions::each.
@@ -26,6 +51,9 @@ constexpr size_t kSamplesMin = 9;
 constexpr size_t kSamplesMax = 20'000;
 // The minimum duration of one sample, so long that the time for reading the clock hardly counts.
 constexpr auto kSample = std::chrono::microseconds(5);
+constexpr size_t kCallRounds = 3;
+constexpr auto kCallPatience = std::chrono::seconds(20);
+constexpr size_t kReasonBytesMax = 256;
 
 double ns(Clock::duration took) { return std::chrono::duration<double, std::nano>(took).count(); }
 
@@ -74,6 +102,7 @@ class Measurement {
     HAT_TRY_VOID(wake_up());
     HAT_TRY_VOID(registrations());
     copies();
+    HAT_TRY_VOID(calls());
     if (const auto ended = ask(Ask::kEnd); !ended) {
       return fail(ErrorCode::kUnavailable,
                   "the other side cannot be notified that the measurement has ended: " +
@@ -203,9 +232,109 @@ class Measurement {
     }
   }
 
+  // Measures the calls of several callers. Measures each kind of replies several times in turn, so
+  // that other work of the hosts affects both alike.
+  Result<void> calls() {
+    if (options_.call_bytes.empty() || initiator_.fabric().limits().reads_max == 0) return {};
+    HAT_TRY(const auto lanes, EchoLanes::create(initiator_.fabric(), EchoLanes::Side::kCalls));
+    HAT_TRY(const bool joined, join(*lanes));
+    if (!joined) return {};
+    for (const uint32_t bytes : options_.call_bytes) {
+      std::array<std::vector<double>, 2> samples;
+      for (size_t round = 0; round < kCallRounds; ++round) {
+        for (const auto replies : {EchoLanes::Replies::kPushed, EchoLanes::Replies::kFetched}) {
+          auto took = lanes->call(replies, {.bytes = bytes,
+                                            .time = 2 * options_.each,
+                                            .patience = kCallPatience,
+                                            .stop = options_.stop});
+          if (!took) {
+            took.error().message = "the time of calls cannot be measured: " + took.error().message;
+            return std::unexpected(std::move(took.error()));
+          }
+          samples[static_cast<size_t>(replies)].push_back(*took);
+        }
+      }
+      costs_.pushed_calls.push_back({bytes, median(std::move(samples[0]))});
+      costs_.fetched_calls.push_back({bytes, median(std::move(samples[1]))});
+    }
+    return result_of(ask(Ask::kEndLanes), "calls");
+  }
+
+  // Connects the lanes with those that the other side makes. Returns false if its version is older
+  // and makes none.
+  Result<bool> join(EchoLanes& lanes) {
+    CHECK_GE(initiator_.request().size(), kLanesBytes);
+    put_lanes(initiator_.request(), Ask::kMakeLanes, lanes.offers());
+    const auto reply = initiator_.call(kLanesBytes);
+    if (!reply) return std::unexpected(result_of(std::unexpected(reply.error()), "calls").error());
+    const auto what = reply->empty() ? Ask::kEcho : static_cast<Ask>((*reply)[0]);
+    if (what == Ask::kRefused) {
+      const std::string_view why(reinterpret_cast<const char*>(reply->data()) + 1,
+                                 reply->size() - 1);
+      return fail(ErrorCode::kUnavailable,
+                  "the other side makes no lanes for calls: " + printable(why, kReasonBytesMax));
+    }
+    if (what != Ask::kLanes || reply->size() != kLanesBytes) return false;
+    HAT_TRY_VOID(lanes.connect(offers_in(*reply)));
+    return true;
+  }
+
   Initiator& initiator_;
   const MeasureOptions& options_;
   ComponentCosts costs_;
+};
+
+// The side that answers.
+class Answers {
+ public:
+  explicit Answers(Target& target) : target_(target) {}
+
+  // Answers the messages and calls that have arrived. Returns true if there was a message.
+  bool poll() {
+    if (lanes_ && !lanes_->step(kLaneSleep)) lanes_.reset();  // the other side notices this
+    return 0 != (sleeps_ ? target_.poll_or_sleep(handler_, std::chrono::milliseconds(100))
+                         : target_.poll(handler_));
+  }
+  bool sleeps() const { return sleeps_ || lanes_; }
+  bool ended() const { return last_ == Ask::kEnd; }
+
+ private:
+  // While there are lanes, messages wait for at most this time.
+  static constexpr auto kLaneSleep = std::chrono::milliseconds(5);
+
+  size_t answer(std::span<const std::byte> request, std::span<std::byte> reply) {
+    last_ = request.empty() ? Ask::kEcho : static_cast<Ask>(request[0]);
+    if (last_ == Ask::kPoll || last_ == Ask::kSleep) sleeps_ = last_ == Ask::kSleep;
+    if (last_ == Ask::kTakeEvents) target_.take_events();
+    if (last_ == Ask::kEndLanes) lanes_.reset();
+    if (last_ == Ask::kMakeLanes && std::min(request.size(), reply.size()) >= kLanesBytes) {
+      return make_lanes(offers_in(request), reply);
+    }
+    std::ranges::copy(request, reply.begin());
+    return request.size();
+  }
+
+  size_t make_lanes(const EchoLanes::Offers& offers, std::span<std::byte> reply) {
+    const auto made = [&]() -> Result<void> {
+      HAT_TRY(lanes_, EchoLanes::create(target_.fabric(), EchoLanes::Side::kAnswers));
+      return lanes_->connect(offers);
+    }();
+    if (made) {
+      put_lanes(reply, Ask::kLanes, lanes_->offers());
+      return kLanesBytes;
+    }
+    lanes_.reset();
+    const std::string why = made.error().message.substr(0, kReasonBytesMax);
+    reply[0] = static_cast<std::byte>(Ask::kRefused);
+    std::ranges::copy(std::as_bytes(std::span(why)), reply.begin() + 1);
+    return 1 + why.size();
+  }
+
+  Target& target_;
+  Ask last_ = Ask::kEcho;
+  bool sleeps_ = false;
+  std::unique_ptr<EchoLanes> lanes_;
+  const CallHandler handler_ = [this](auto request, auto reply) { return answer(request, reply); };
 };
 
 }  // namespace
@@ -216,25 +345,16 @@ Result<ComponentCosts> measure_costs(Initiator& initiator, const MeasureOptions&
 
 Result<void> answer_costs(Target& target, std::chrono::nanoseconds patience,
                           const std::stop_token& stop) {
-  Ask last = Ask::kEcho;
-  bool sleeps = false;
-  const CallHandler handler = [&](std::span<const std::byte> request, std::span<std::byte> reply) {
-    last = request.empty() ? Ask::kEcho : static_cast<Ask>(request[0]);
-    if (last == Ask::kPoll || last == Ask::kSleep) sleeps = last == Ask::kSleep;
-    if (last == Ask::kTakeEvents) target.take_events();
-    std::ranges::copy(request, reply.begin());
-    return request.size();
-  };
+  Answers answers(target);
   constexpr uint32_t kPollsPerClock = 4096;
   auto end = Clock::now() + patience;
   bool heard = false;
-  for (uint32_t polls = 1; last != Ask::kEnd; ++polls) {
-    heard |= 0 != (sleeps ? target.poll_or_sleep(handler, std::chrono::milliseconds(100))
-                          : target.poll(handler));
-    if (last != Ask::kEnd && target.lost() != 0)
+  for (uint32_t polls = 1; !answers.ended(); ++polls) {
+    heard |= answers.poll();
+    if (!answers.ended() && target.lost() != 0)
       return fail(ErrorCode::kClosed, "the side that measures the costs has disconnected");
-    if (!sleeps && polls % kPollsPerClock != 0) continue;
-    if (!sleeps) std::this_thread::yield();
+    if (!answers.sleeps() && polls % kPollsPerClock != 0) continue;
+    if (!answers.sleeps()) std::this_thread::yield();
     if (stop.stop_requested()) return fail(ErrorCode::kStopped, "stopped on request");
     const auto now = Clock::now();
     if (std::exchange(heard, false)) end = now + patience;

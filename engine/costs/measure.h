@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // engine/costs/measure.h: measures the component costs between two connected hosts: the times of an
 // RDMA write (PUT), an RDMA read (GET), an atomic operation, a message and its answer, a copy in
-// memory, a memory registration, and the wake-up of a sleeping thread (config/component_costs.h).
+// memory, a memory registration, and the wake-up of a sleeping thread; and the times of calls, of
+// many callers at once (config/component_costs.h).
 //
 //   measuring side                                  the other side
 //   auto initiator = Initiator::create(fabric, …);  auto target = Target::create(fabric, …);
@@ -14,7 +15,8 @@
 // Thread   Each side blocks the thread that owns the fabric, so use a thread without other work.
 // Errors   An error is a sentence with the operation that failed and the error of the fabric. It is
 //          not an error if the fabric refuses to register memory of some size: the result then has
-//          only the costs of the smaller sizes.
+//          only the costs of the smaller sizes. The result has no times of calls if the fabric has
+//          no READs, or if the other side's version does not answer such calls.
 #pragma once
 
 #include <chrono>
@@ -36,6 +38,9 @@ struct MeasureOptions {
   // measurement of registrations.
   std::vector<uint32_t> registration_bytes = {4096, 65536, 1 << 20};
   std::vector<uint32_t> copy_bytes = {64, 512, 4096, 16384, 65536, 262144, 1048576};
+  // The sizes of the calls of many callers, at most EchoLanes::kBytesMax. If there are any, the
+  // initiator's messages must have space for an EchoLanes::Offers.
+  std::vector<uint32_t> call_bytes = {8192, 65536};
   // The approximate time to spend on each operation and size. If nine samples take longer, the
   // measurement continues for up to ten times `each`; after that time, three samples are enough.
   std::chrono::nanoseconds each = std::chrono::milliseconds(50);

@@ -75,6 +75,7 @@ class Target {
   // Handles the fabric's events, which report peers that come or go, and registrations of memory.
   void take_events();
   uint64_t lost() const { return lost_; }
+  Fabric& fabric() const { return fabric_; }
 
  private:
   struct Peer {

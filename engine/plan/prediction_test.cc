@@ -93,6 +93,24 @@ ComponentCosts with(void (*change)(ComponentCosts&)) {
   return costs;
 }
 
+// Returns costs with times of many callers' calls of 64 KiB. Those of 8 KiB take 10 µs.
+ComponentCosts calls(double pushed_ns, double fetched_ns) {
+  ComponentCosts costs = lines();
+  costs.pushed_calls = {{8192, 10'000}, {65'536, pushed_ns}};
+  costs.fetched_calls = {{8192, 10'000}, {65'536, fetched_ns}};
+  return costs;
+}
+
+void expect_plan(const Case& one) {
+  HostFacts host{.cores = 8, .nic_cores = 4, .rdma = true};
+  host.measured = std::make_shared<const ComponentCosts>(one.costs);
+  const Plan plan = make_plan(one.hints, host);
+  EXPECT_EQ(describe(plan), one.plan) << one.what << ": " << plan.reason;
+  EXPECT_THAT(plan.reason, HasSubstr("; measured: ")) << one.what;
+  EXPECT_THAT(plan.reason, HasSubstr("a call of ")) << one.what;
+  EXPECT_THAT(plan.reason, EndsWith(one.reason)) << one.what;
+}
+
 TEST(Prediction, ChangesPlansAndSaysWhy) {
   const ComponentCosts costs = lines();
   const ComponentCosts cheap_sends = with([](ComponentCosts& c) { c.message = {{8, 2000}}; });
@@ -152,12 +170,31 @@ TEST(Prediction, ChangesPlansAndSaysWhy) {
                 "eager, busy",
                 ": the choice becomes eager, busy"},
        }) {
-    HostFacts host{.cores = 8, .nic_cores = 4, .rdma = true};
-    host.measured = std::make_shared<const ComponentCosts>(one.costs);
-    const Plan plan = make_plan(one.hints, host);
-    EXPECT_EQ(describe(plan), one.plan) << one.what << ": " << plan.reason;
-    EXPECT_THAT(plan.reason, HasSubstr("; measured: a call of ")) << one.what;
-    EXPECT_THAT(plan.reason, EndsWith(one.reason)) << one.what;
+    expect_plan(one);
+  }
+}
+
+TEST(Prediction, ChangesPlansForManyCallers) {
+  for (const Case& one : {
+           Case{"many callers whose replies cost less if they are pushed",
+                {.perf_goal = PerfGoal::kThroughput, .concurrency = 9u, .payload_bytes = 131'072},
+                calls(20'000, 50'000),
+                "direct_write_imm, event",
+                "; measured: of many callers, a call of 64KiB takes 20 µs by direct_write_imm, "
+                "50 µs by rfp: the choice becomes direct_write_imm, event"},
+           Case{"many callers, and no clear winner",
+                {.perf_goal = PerfGoal::kThroughput, .concurrency = 9u, .payload_bytes = 131'072},
+                calls(46'000, 50'000),
+                "≤4KiB direct_write_imm, larger rfp; event",
+                ": the choice stays"},
+           Case{"many callers of a size between the measured ones",
+                {.perf_goal = PerfGoal::kThroughput, .concurrency = 9u, .payload_bytes = 36'864},
+                calls(20'000, 50'000),
+                "direct_write_imm, event",
+                "a call of 36KiB takes 15 µs by direct_write_imm, 30 µs by rfp: the choice becomes "
+                "direct_write_imm, event"},
+       }) {
+    expect_plan(one);
   }
 }
 
@@ -168,6 +205,13 @@ TEST(Prediction, LeavesAloneWhatItDoesNotDecide) {
   for (const Hints& hints : {Hints{.perf_goal = PerfGoal::kThroughput, .concurrency = 9u},
                              Hints{.payload_bytes = 16384, .protocol = "eager"},
                              Hints{.payload_bytes = 16384, .transport = Path::kTcp}}) {
+    EXPECT_EQ(make_plan(hints, host), make_plan(hints, constants));
+  }
+  // Messages of this size are small, or of an unknown size.
+  host.measured = std::make_shared<const ComponentCosts>(calls(20'000, 50'000));
+  for (const std::optional<uint64_t> bytes : {std::optional<uint64_t>(), {4096}}) {
+    const Hints hints{
+        .perf_goal = PerfGoal::kThroughput, .concurrency = 9u, .payload_bytes = bytes};
     EXPECT_EQ(make_plan(hints, host), make_plan(hints, constants));
   }
   host.rdma = false;

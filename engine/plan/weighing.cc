@@ -12,6 +12,7 @@ namespace {
 constexpr ProtocolId kWriteImm = *find_protocol("direct_write_imm");
 constexpr ProtocolId kEager = *find_protocol("eager");
 constexpr ProtocolId kRendezvous = *find_protocol("write_rndv");
+constexpr ProtocolId kFetching = *find_protocol("rfp");
 
 std::string microseconds(double ns) {
   char text[32];
@@ -50,6 +51,24 @@ void weigh_latency(Plan& plan, bool polling_is_open, const ComponentCosts& costs
   plan.reason += ", of which " + microseconds(event - busy) + " are the wake-up";
 }
 
+// Returns true if the table has rfp for messages of the plan's size, and calls were measured.
+bool has_throughput_choice(const Plan& plan, const ComponentCosts& costs) {
+  return plan.large == kFetching && plan.slot_bytes > plan.small_bytes_max &&
+         !costs.pushed_calls.empty() && !costs.fetched_calls.empty();
+}
+
+void weigh_throughput(Plan& plan, const ComponentCosts& costs) {
+  // Larger messages travel in pieces of the largest measured size.
+  const auto bytes =
+      static_cast<uint32_t>(std::min<uint64_t>(plan.slot_bytes, costs.pushed_calls.back().bytes));
+  const double pushed = cost_of(costs.pushed_calls, bytes);
+  const double fetched = cost_of(costs.fetched_calls, bytes);
+  plan.reason += "of many callers, a call of " + exact_size_text(bytes) + " takes " +
+                 microseconds(pushed) + " by " + std::string(protocol(kWriteImm).name) + ", " +
+                 microseconds(fetched) + " by " + std::string(protocol(kFetching).name);
+  if (pushed <= kWorth * fetched) plan.large = kWriteImm;
+}
+
 void weigh_border(Plan& plan, const ComponentCosts& costs) {
   plan.small_bytes_max = border_bytes(costs, plan.small, plan.large, plan.polling);
   plan.reason += comparison(costs, plan.small_bytes_max, plan.small, plan.large, plan.polling);
@@ -71,13 +90,15 @@ void weigh_default(Plan& plan, const ComponentCosts& costs) {
 
 void weigh(Plan& plan, std::optional<PerfGoal> goal, bool polling_is_open,
            const ComponentCosts& costs) {
-  if (goal == PerfGoal::kThroughput) return;
+  if (goal == PerfGoal::kThroughput && !has_throughput_choice(plan, costs)) return;
   const std::string before = choice_words(plan);
   plan.reason += "; measured: ";
   if (!goal) {
     weigh_default(plan, costs);
   } else if (*goal == PerfGoal::kLatency) {
     weigh_latency(plan, polling_is_open, costs);
+  } else if (*goal == PerfGoal::kThroughput) {
+    weigh_throughput(plan, costs);
   } else {
     weigh_border(plan, costs);
   }

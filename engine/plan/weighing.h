@@ -7,7 +7,9 @@
 //   latency      eager replaces direct_write_imm if it is faster for messages of the plan's size.
 //                Busy polling becomes event polling unless busy polling saves more than
 //                kPollingWorth of the time of a call
-//   throughput   nothing: no measured cost includes the processor time that a server saves
+//   throughput   direct_write_imm, which pushes replies, replaces rfp, which fetches them, if calls
+//                of many callers take less time with it. Only if the hint payload_size is large,
+//                because otherwise the lanes of direct_write_imm would have no slots for such calls
 //   res_util     the size that separates small from large messages (border_bytes())
 //   (no hint)    direct_write_imm, with a rendezvous for larger messages, replaces
 //                hybrid_eager_rndv if it is faster
@@ -26,8 +28,9 @@ inline constexpr double kPollingWorth = 0.05;
 
 // Changes the plan's protocols, its small_bytes_max and, only if `polling_is_open` (no hint asks
 // for a certain polling), its polling. `goal` is the hint perf_goal, if there is one. Appends the
-// comparison and its result to the plan's reason, even if nothing changes; for throughput, changes
-// and appends nothing.
+// comparison and its result to the plan's reason, even if nothing changes. With the goal
+// throughput, changes and appends nothing if messages of the plan's size are not sent by rfp, or if
+// the costs have no times of calls.
 void weigh(Plan& plan, std::optional<PerfGoal> goal, bool polling_is_open,
            const ComponentCosts& costs);
 

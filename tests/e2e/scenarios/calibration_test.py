@@ -65,7 +65,7 @@ class Calibration(Scenario):
                 load.end()
             self.assertEqual((done.returncode, done.stderr), (0, ""))
             self.assertIn("with host-b, ", done.stdout)
-            self.assertRegex(done.stdout, r"SIZE +PUT +GET +MESSAGE +COPY +REGISTRATION\n")
+            self.assertRegex(done.stdout, r"SIZE +PUT +GET +MESSAGE +COPY +REGISTRATION +CALL, PUSHED +CALL, FETCHED\n")
             self.assertRegex(done.stdout, r"\nwake-up [\d.]+ ")
             self.assertEqual(load.failed, [])
             self.assertGreater(load.calls, 0)
@@ -73,6 +73,8 @@ class Calibration(Scenario):
             text = nodes.profile.read_text()
             for line in ("hatrpc_profile: 1", "node: host-a", "peer: host-b", "fabric: loop"):
                 self.assertIn(f"\n{line}\n", text)
+            for key in ("pushed_calls", "fetched_calls"):
+                self.assertRegex(text, rf"\n  {key}: {{8192: \d+\.\d, 65536: \d+\.\d}}\n")
             self.assertEqual(ask(nodes.a.admin, "POST", "/reload")[0], 200)
             self.assertIn("; measured: a call of ", plan(nodes.a)["reason"])
             self.assertEqual(subprocess.run([PROGRAMS / "hatrpcd", "--check", "--quiet", "-c", nodes.a.config],
