@@ -47,7 +47,8 @@ TEST(VerbsCosts, AreMeasuredBetweenTwoDevices) {
   EXPECT_EQ(costs->fabric, "verbs");
   EXPECT_GT(costs->compare_swap_ns, 0);
   EXPECT_GT(costs->fetch_add_ns, 0);
-  for (const auto& sized : {costs->put, costs->get, costs->message, costs->registration}) {
+  for (const auto& sized : {costs->put, costs->get, costs->message, costs->registration,
+                            costs->pushed_calls, costs->fetched_calls}) {
     ASSERT_FALSE(sized.empty());
     for (const SizedCost& cost : sized) EXPECT_GT(cost.ns, 0) << cost.bytes;
   }
