@@ -38,9 +38,10 @@ struct ComponentCosts {
   std::vector<SizedCost> copy;
   // The mean time between the ends of two calls if there are several callers, both hosts use event
   // polling, and request and reply have `bytes` bytes. The protocol direct_write_imm pushes the
-  // replies, and rfp fetches them. Empty if not measured, both at the same time.
+  // replies, and rfp fetches them. Both have the same sizes; both are empty if not measured.
   std::vector<SizedCost> pushed_calls;
   std::vector<SizedCost> fetched_calls;
+  std::string no_calls;  // why they were not measured; empty if they were, and in a file's costs
 };
 
 }  // namespace hat

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "config/profile.h"
 
+#include <algorithm>
 #include <cstdio>
 
 #include "base/number.h"
@@ -96,10 +97,11 @@ Profile read_profile(const std::string& text, const std::string& file, Diagnosti
                single("compare_swap", false, costs.compare_swap_ns),
                single("fetch_add", false, costs.fetch_add_ns),
                single("wake_up", true, costs.wake_up_ns)});
-    if (costs.pushed_calls.empty() != costs.fetched_calls.empty()) {
+    if (!std::ranges::equal(costs.pushed_calls, costs.fetched_calls, {}, &SizedCost::bytes,
+                            &SizedCost::bytes)) {
       value.error(
           "costs_ns: pushed_calls and fetched_calls are compared with each other; give "
-          "both or none");
+          "both with the same sizes, or none");
     }
   };
   read_keys(*document, "profile",

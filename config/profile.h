@@ -23,9 +23,9 @@
 //     wake_up: 5300
 //
 // These keys are required: hatrpc_profile, fabric, and under costs_ns the keys put, get, message,
-// copy and wake_up. pushed_calls and fetched_calls are both present or both absent. A cost such as
-// `4096: 310.5` means that the operation takes 310.5 ns for 4096 bytes (config/component_costs.h).
-// The sizes of an operation must be in ascending order.
+// copy and wake_up. pushed_calls and fetched_calls have the same sizes, or are both absent. A cost
+// such as `4096: 310.5` means that the operation takes 310.5 ns for 4096 bytes
+// (config/component_costs.h). The sizes of an operation must be in ascending order.
 #pragma once
 
 #include <string>

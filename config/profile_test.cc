@@ -60,7 +60,7 @@ TEST(Profile, MistakesAreNamedWithTheirPlace) {
                "such as 61.2\n"},
            Row{front + "  put: {8: 1}\n" + rest + "  pushed_calls: {8192: 1}\n",
                "p.yaml:4:3: error: costs_ns: pushed_calls and fetched_calls are compared with each "
-               "other; give both or none\n"},
+               "other; give both with the same sizes, or none\n"},
            Row{front + "  put: {8: -1}\n" + rest,
                "p.yaml:4:12: error: put: '-1'; expected nanoseconds from 0 to 1000000000000, such "
                "as 61.2\n"},

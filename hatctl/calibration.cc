@@ -60,6 +60,9 @@ std::string calibration_text(const json& calibration, const Terminal& terminal) 
   for (const SingleComponent& one : kSingle) {
     text += std::string(one.words) + " " + nanoseconds_text(costs.at(one.key)) + "\n";
   }
+  if (costs.contains("no_calls")) {
+    text += "calls were not measured: " + costs.at("no_calls").get<std::string>() + "\n";
+  }
   return text;
 }
 

@@ -8,6 +8,7 @@ namespace {
 
 using nlohmann::json;
 using testing::AllOf;
+using testing::EndsWith;
 using testing::HasSubstr;
 using testing::Not;
 using testing::StartsWith;
@@ -400,6 +401,18 @@ TEST(CalibrationPage, IsATableOfCostsBySize) {
             "4 KiB  1.31 µs          2.5 µs\n"
             "8 KiB                                                    10.1 µs          10 µs\n\n"
             "compare-and-swap 70.1 ns\nfetch-and-add 0 ns\nwake-up 5.3 µs\n");
+}
+
+TEST(CalibrationPage, SaysWhyCallsWereNotMeasured) {
+  // An older hatrpcd has no keys for calls.
+  json calibration = {{"peer", "host-b"},
+                      {"measured", ""},
+                      {"device", ""},
+                      {"costs", {{"compare_swap_ns", 0}, {"fetch_add_ns", 0}, {"wake_up_ns", 0}}}};
+  EXPECT_THAT(calibration_text(calibration, kPipe), EndsWith("wake-up 0 ns\n"));
+  calibration["costs"]["no_calls"] = "the fabric has no READs";
+  EXPECT_THAT(calibration_text(calibration, kPipe),
+              EndsWith("wake-up 0 ns\ncalls were not measured: the fabric has no READs\n"));
 }
 
 TEST(Texts, AreCutByColumnsAndNotByBytes) {

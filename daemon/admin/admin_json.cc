@@ -45,17 +45,19 @@ json costs_json(const ComponentCosts& costs) {
     }
     return all;
   };
-  return {{"fabric", costs.fabric},
-          {"put", by_size(costs.put)},
-          {"get", by_size(costs.get)},
-          {"compare_swap_ns", tenths(costs.compare_swap_ns)},
-          {"fetch_add_ns", tenths(costs.fetch_add_ns)},
-          {"message", by_size(costs.message)},
-          {"wake_up_ns", tenths(costs.wake_up_ns)},
-          {"registration", by_size(costs.registration)},
-          {"copy", by_size(costs.copy)},
-          {"pushed_calls", by_size(costs.pushed_calls)},
-          {"fetched_calls", by_size(costs.fetched_calls)}};
+  json all = {{"fabric", costs.fabric},
+              {"put", by_size(costs.put)},
+              {"get", by_size(costs.get)},
+              {"compare_swap_ns", tenths(costs.compare_swap_ns)},
+              {"fetch_add_ns", tenths(costs.fetch_add_ns)},
+              {"message", by_size(costs.message)},
+              {"wake_up_ns", tenths(costs.wake_up_ns)},
+              {"registration", by_size(costs.registration)},
+              {"copy", by_size(costs.copy)},
+              {"pushed_calls", by_size(costs.pushed_calls)},
+              {"fetched_calls", by_size(costs.fetched_calls)}};
+  if (!costs.no_calls.empty()) all["no_calls"] = costs.no_calls;
+  return all;
 }
 
 json cores_json(const engine::CoreCounts& host) {

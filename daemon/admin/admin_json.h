@@ -43,7 +43,8 @@
 //   /calibration {number, state: "none"|"running"|"done"|"failed", peer, error}; if a profile was
 //                measured, also {fabric, device, measured, profile: the text of its file, costs:
 //                {fabric, put, get, message, registration, copy, pushed_calls, fetched_calls (each
-//                [{bytes, ns}]), compare_swap_ns, fetch_add_ns, wake_up_ns}}
+//                [{bytes, ns}]), compare_swap_ns, fetch_add_ns, wake_up_ns, and, if calls could
+//                not be measured, no_calls: why}}
 //   /reload     {ok: true, generation, changes: [text], warnings: [text]} or {ok: false, error}
 #pragma once
 

@@ -105,6 +105,10 @@ Result<uint64_t> Calibrator::measure(const std::string& peer, OpenSession open_s
     job->finish(end);
     LOG(INFO) << "calibration with peer " << peer << (end ? ": done" : ": failed: ")
               << text_of(end);
+    if (costs && !costs->no_calls.empty()) {
+      LOG(WARNING) << "calibration with peer " << peer
+                   << ": calls were not measured: " << costs->no_calls;
+    }
     const std::lock_guard own(mutex_);
     last_.state = costs ? CalibrationReport::State::kDone : CalibrationReport::State::kFailed;
     last_.error = text_of(end);

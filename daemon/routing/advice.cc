@@ -288,8 +288,12 @@ double predicted_us(const Plan& plan, uint64_t bytes, const ComponentCosts& cost
   return engine::call_ns(costs, protocol, bytes, plan.polling) / 1000;
 }
 
-std::string prediction_text(const Plan& before, const Plan& after, const Seen& seen) {
+// Returns how the predicted time of a call changes. `goal` is that of the plan `after`. The
+// prediction adds up single operations, so it says nothing about throughput.
+std::string prediction_text(const Plan& before, const Plan& after, std::optional<PerfGoal> goal,
+                            const Seen& seen) {
   if (!seen.host.measured || !seen.knows_sizes() || after.path == Path::kTcp) return "";
+  if (goal == PerfGoal::kThroughput) return "";
   const uint64_t bytes = size_at(seen.sizes(), 0.5);
   const double was = predicted_us(before, bytes, *seen.host.measured);
   const double is = predicted_us(after, bytes, *seen.host.measured);
@@ -393,7 +397,8 @@ class Adviser {
          finding.evidence,
          gain_text(effect_before, effect_after) +
              prediction_text(client ? effect_before.client : effect_before.server,
-                             client ? effect_after.client : effect_after.server, seen(side))});
+                             client ? effect_after.client : effect_after.server,
+                             effective(after, route_.service_hints, side).perf_goal, seen(side))});
     function_ = after;
   }
 

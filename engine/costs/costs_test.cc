@@ -8,6 +8,7 @@
 
 #include "engine/costs/echo_lanes.h"
 #include "engine/costs/measure.h"
+#include "engine/fabric/fake_fabric.h"
 #include "engine/fabric/loop/loop_fabric.h"
 
 namespace hat::engine {
@@ -35,8 +36,9 @@ TEST(CostLines, AreStraightBetweenWhatWasMeasured) {
 // target in a second thread.
 struct Hosts {
   explicit Hosts(const TargetOptions& target_options,
-                 const InitiatorOptions& initiator_options = {})
-      : target_fabric(*open_loop_fabric()), fabric(*open_loop_fabric()) {
+                 const InitiatorOptions& initiator_options = {},
+                 std::unique_ptr<Fabric> of_target = *open_loop_fabric())
+      : target_fabric(std::move(of_target)), fabric(*open_loop_fabric()) {
     target = *Target::create(*target_fabric, target_options);
     initiator = *Initiator::create(*fabric, initiator_options);
   }
@@ -128,9 +130,44 @@ TEST(ComponentCosts, HaveNoTimesOfCallsIfTheOtherSideMakesNoLanes) {
   ASSERT_TRUE(costs) << costs.error().message;
   EXPECT_FALSE(costs->put.empty());
   EXPECT_TRUE(costs->pushed_calls.empty() && costs->fetched_calls.empty());
+  EXPECT_EQ(costs->no_calls, "the other side's version does not answer calls for a measurement");
 }
 
-// Two sides of lanes in the test's thread, or with the answering side in a thread of its own.
+TEST(ComponentCosts, AreKeptIfTheOtherSideCannotMakeLanes) {
+  class OneDomain final : public ForwardingFabric {
+    Result<std::unique_ptr<Fabric>> open_domain() override {
+      return fail(ErrorCode::kExhausted, "no more\tdomains\x1b");
+    }
+  };
+  Hosts hosts({.memory_bytes = 4096}, {}, std::make_unique<OneDomain>());
+  ASSERT_TRUE(hosts.connect());
+  std::thread other([&] { EXPECT_TRUE(answer_costs(*hosts.target, 60s)); });
+  const auto costs = measure_costs(*hosts.initiator, {.message_bytes = {8}, .each = 1ms});
+  other.join();
+  ASSERT_TRUE(costs) << costs.error().message;
+  EXPECT_FALSE(costs->put.empty());
+  EXPECT_TRUE(costs->pushed_calls.empty() && costs->fetched_calls.empty());
+  EXPECT_EQ(costs->no_calls, "the other side: no more\tdomains?");
+}
+
+TEST(ComponentCosts, CallsMayTakeLongerThanTheOtherSideWaitsForAMessage) {
+  Hosts hosts({.memory_bytes = 4096});
+  ASSERT_TRUE(hosts.connect());
+  Result<void> answered;
+  std::thread other([&] { answered = answer_costs(*hosts.target, 700ms); });
+  const auto costs = measure_costs(*hosts.initiator, {.transfer_bytes = {8},
+                                                      .message_bytes = {8},
+                                                      .registration_bytes = {},
+                                                      .copy_bytes = {64},
+                                                      .call_bytes = {64},
+                                                      .each = 60ms});
+  other.join();
+  ASSERT_TRUE(costs) << costs.error().message;
+  EXPECT_TRUE(answered) << answered.error().message;
+  EXPECT_EQ(costs->no_calls, "");
+}
+
+// Two connected sides, of which a test may run the answering one in a second thread.
 struct Lanes {
   Lanes() {
     calls = *EchoLanes::create(*fabrics[0], EchoLanes::Side::kCalls);

@@ -1,22 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
-// engine/costs/echo_lanes.h: several lanes between two hosts, on which one side makes calls, and
-// the other side answers each call with the call's payload. Measures how long a host needs for a
-// call if many callers call at once. Half of the lanes push the replies, by direct_write_imm; on
-// the others the calling side fetches them by READ, as in rfp.
+// engine/costs/echo_lanes.h: two lanes between two hosts, on which one side makes calls, and the
+// other side answers each call with the call's payload. Measures how long a host needs for a call
+// if several callers share a lane, as those of a worker of hatrpcd do. The replies of one lane are
+// pushed, by direct_write_imm; those of the other lane are fetched by READ, by rfp.
 //
 //   calling side                                    answering side
-//   auto lanes = EchoLanes::create(fabric, kCalls)  auto lanes = EchoLanes::create(fabric, kAnswers)
+//   lanes = EchoLanes::create(fabric, kCalls)       lanes = EchoLanes::create(fabric, kAnswers)
 //   … the two sides exchange their offers() …
 //   lanes->connect(theirs)                          lanes->connect(theirs)
 //   lanes->call(Replies::kFetched, …)               for (;;) lanes->step(…)
 //
-// Both sides use event polling: they sleep when nothing has arrived, as a worker of hatrpcd does
-// with the plans for more callers than cores.
+// Both sides use event polling: they sleep when nothing has arrived, as hatrpcd does with the plans
+// for more callers than cores.
 //
-// Bounds   A lane whose other side has more than RdmaLane::kCongestedBytes of answers to take ends.
+// Bounds   The lanes end if a call has more than kBytesMax bytes, or if the calling side does not
+//          take RdmaLane::kCongestedBytes of answers.
 // Owner    The fabric must outlive this object, which opens a domain of its own on it.
 // Thread   one thread.
-// Errors   A sentence. After the first error, all later operations fail.
+// Errors   A sentence. Destroy the object after an error.
 #pragma once
 
 #include <array>
@@ -24,9 +25,9 @@
 #include <memory>
 #include <stop_token>
 #include <string>
-#include <vector>
 
 #include "engine/fabric/fabric.h"
+#include "engine/protocols.h"
 #include "engine/rdma/poller.h"
 #include "engine/rdma/rdma_lane.h"
 
@@ -36,14 +37,16 @@ class EchoLanes {
  public:
   enum class Side : uint8_t { kCalls, kAnswers };
   enum class Replies : uint8_t { kPushed, kFetched };
-  static constexpr size_t kLanesEach = 8;           // for each kind of replies
+  static constexpr std::array kProtocolOf = {*find_protocol("direct_write_imm"),
+                                             *find_protocol("rfp")};  // the index is a Replies
+  static constexpr uint32_t kCallsInFlight = 8;
   static constexpr uint32_t kBytesMax = 64 * 1024;  // of a call
-  using Offers = std::array<LaneOffer, 2 * kLanesEach>;
+  using Offers = std::array<LaneOffer, kProtocolOf.size()>;
 
   struct CallOptions {
     uint32_t bytes = 0;                   // of a request, and of its reply; 1 to kBytesMax
     std::chrono::nanoseconds time{};      // to measure, after a quarter of it to warm up
-    std::chrono::nanoseconds patience{};  // an error if the measurement takes longer
+    std::chrono::nanoseconds patience{};  // it is an error if the measurement takes longer
     std::stop_token stop{};
   };
 
@@ -51,12 +54,14 @@ class EchoLanes {
   Offers offers() const;
   Result<void> connect(const Offers& others);
 
-  // Makes calls on the lanes of one kind, each of which has one call in flight. Returns the mean
-  // time between the ends of two calls, of all lanes together, in nanoseconds.
+  // Makes calls on one lane, with kCallsInFlight calls in flight. Returns the mean time between two
+  // replies, in nanoseconds.
   Result<double> call(Replies replies, const CallOptions& options);
-  // Answers the calls that have arrived. If none has, sleeps until one arrives, for at most
-  // `at_most`.
+  // Handles what has arrived: answers calls, or takes replies. If nothing has arrived, sleeps until
+  // something arrives, for at most `at_most`.
   Result<void> step(std::chrono::milliseconds at_most);
+  // Returns the number of frames that have arrived by this leg.
+  uint64_t arrived_by(Leg leg) const { return arrived_by_[static_cast<size_t>(leg)]; }
 
  private:
   using Clock = std::chrono::steady_clock;
@@ -65,9 +70,16 @@ class EchoLanes {
     explicit End(EchoLanes& its_lanes) : lanes(its_lanes) {}
     void on_frame(const FrameHeader& header, Bytes payload) override;
     void on_down(const std::string& reason) override { lanes.why_down_ = reason; }
+    void answer(const FrameHeader& header, Bytes payload);
     EchoLanes& lanes;
     std::unique_ptr<RdmaLane> lane;
-    bool waits = false;  // for the reply to its call
+    uint32_t calls = 0;  // in flight
+  };
+  // The replies of a measurement.
+  struct Count {
+    uint64_t replies = 0;
+    Clock::time_point first;
+    Clock::time_point last;
   };
 
   EchoLanes(std::unique_ptr<Fabric> fabric, Side side) : fabric_(std::move(fabric)), side_(side) {}
@@ -75,20 +87,20 @@ class EchoLanes {
   void send_call(End& end);
   void take_events();
   void flush();
-  Result<void> run_until(Clock::time_point end, uint64_t calls, const CallOptions& options,
+  Result<void> run_until(Clock::time_point end, uint64_t replies, const CallOptions& options,
                          Clock::time_point latest);
 
   const std::unique_ptr<Fabric> fabric_;
   const Side side_;
   std::unique_ptr<Arena> arena_;
   std::unique_ptr<Poller> poller_;
-  std::vector<std::unique_ptr<End>> ends_;  // first all with pushed replies
-  std::vector<std::byte> payload_;          // of a call
-  std::string why_down_;                    // of a lane; empty: all are up
+  std::array<std::unique_ptr<End>, kProtocolOf.size()> ends_;  // the index is a Replies
+  std::vector<std::byte> payload_;                             // of a call
+  std::string why_down_;                                       // of a lane; empty: both are up
   uint64_t steps_ = 0;
-  bool calling_ = false;    // a call follows each reply
-  uint64_t replies_ = 0;    // that have arrived
-  uint64_t in_flight_ = 0;  // calls
+  bool calling_ = false;  // a call follows each reply
+  Count count_;
+  std::array<uint64_t, kLegCount> arrived_by_{};
 };
 
 }  // namespace hat::engine

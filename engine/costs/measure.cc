@@ -22,14 +22,17 @@ enum class Ask : uint8_t {
   kSleep,       // sleep from now on while no message has arrived
   kTakeEvents,  // read the fabric's events
   kEnd,
-  kMakeLanes,  // make lanes for calls; answered by kLanes or kRefused, and by an older version with
+  kMakeLanes,  // make lanes for calls; answered by kLanes or kFailed, and by an older version with
                // the same message
   kLanes,
-  kRefused,  // with the reason as text
-  kEndLanes,
+  kFailed,    // with the reason as text
+  kEndLanes,  // answered by kFailed if the lanes have ended before
 };
 
-// A message kMakeLanes or kLanes has the offers of the lanes.
+// A message kMakeLanes or kLanes has the number of its layout, and the offers of the lanes. Another
+// number means that the lanes of the two versions do not fit each other.
+constexpr size_t kLayoutAt = 1;
+constexpr std::byte kLayout{1};
 constexpr size_t kOffersAt = 8;
 constexpr size_t kLanesBytes = kOffersAt + sizeof(EchoLanes::Offers);
 
@@ -42,6 +45,7 @@ EchoLanes::Offers offers_in(std::span<const std::byte> message) {
 void put_lanes(std::span<std::byte> message, Ask what, const EchoLanes::Offers& offers) {
   std::ranges::fill(message.first(kOffersAt), std::byte{0});
   message[0] = static_cast<std::byte>(what);
+  message[kLayoutAt] = kLayout;
   std::memcpy(message.data() + kOffersAt, &offers, sizeof offers);
 }
 
@@ -52,7 +56,10 @@ constexpr size_t kSamplesMax = 20'000;
 // The minimum duration of one sample, so long that the time for reading the clock hardly counts.
 constexpr auto kSample = std::chrono::microseconds(5);
 constexpr size_t kCallRounds = 3;
-constexpr auto kCallPatience = std::chrono::seconds(20);
+// A call that takes longer fails, and so do calls that take longer together. The other side waits
+// for the next message at least as long as the first of these.
+constexpr auto kCallPatience = std::chrono::seconds(5);
+constexpr auto kCallsPatience = std::chrono::seconds(15);
 constexpr size_t kReasonBytesMax = 256;
 
 double ns(Clock::duration took) { return std::chrono::duration<double, std::nano>(took).count(); }
@@ -232,51 +239,80 @@ class Measurement {
     }
   }
 
-  // Measures the calls of several callers. Measures each kind of replies several times in turn, so
-  // that other work of the hosts affects both alike.
+  // Measures the calls of several callers. If this fails, the other costs are worth having all the
+  // same: the result then has the reason.
   Result<void> calls() {
-    if (options_.call_bytes.empty() || initiator_.fabric().limits().reads_max == 0) return {};
-    HAT_TRY(const auto lanes, EchoLanes::create(initiator_.fabric(), EchoLanes::Side::kCalls));
-    HAT_TRY(const bool joined, join(*lanes));
-    if (!joined) return {};
-    for (const uint32_t bytes : options_.call_bytes) {
-      std::array<std::vector<double>, 2> samples;
-      for (size_t round = 0; round < kCallRounds; ++round) {
-        for (const auto replies : {EchoLanes::Replies::kPushed, EchoLanes::Replies::kFetched}) {
-          auto took = lanes->call(replies, {.bytes = bytes,
-                                            .time = 2 * options_.each,
-                                            .patience = kCallPatience,
-                                            .stop = options_.stop});
-          if (!took) {
-            took.error().message = "the time of calls cannot be measured: " + took.error().message;
-            return std::unexpected(std::move(took.error()));
-          }
-          samples[static_cast<size_t>(replies)].push_back(*took);
-        }
-      }
-      costs_.pushed_calls.push_back({bytes, median(std::move(samples[0]))});
-      costs_.fetched_calls.push_back({bytes, median(std::move(samples[1]))});
-    }
-    return result_of(ask(Ask::kEndLanes), "calls");
+    if (options_.call_bytes.empty()) return {};
+    const Result<void> measured = measured_calls();
+    if (measured) return {};
+    if (measured.error().code == ErrorCode::kStopped) return measured;
+    costs_.pushed_calls.clear();
+    costs_.fetched_calls.clear();
+    costs_.no_calls = measured.error().message;
+    return {};
   }
 
-  // Connects the lanes with those that the other side makes. Returns false if its version is older
-  // and makes none.
-  Result<bool> join(EchoLanes& lanes) {
+  Result<void> measured_calls() {
+    if (initiator_.fabric().limits().reads_max == 0) {
+      return fail(ErrorCode::kUnsupported, "the fabric has no READs");
+    }
+    HAT_TRY(const auto lanes, EchoLanes::create(initiator_.fabric(), EchoLanes::Side::kCalls));
+    HAT_TRY_VOID(join(*lanes));
+    const Result<void> measured = calls_on(*lanes);
+    initiator_.request()[0] = static_cast<std::byte>(Ask::kEndLanes);
+    HAT_TRY_VOID(answer_to(8));
+    return measured;
+  }
+
+  // Measures each kind of replies several times in turn, so that other work of the hosts affects
+  // both alike.
+  Result<void> calls_on(EchoLanes& lanes) {
+    const auto latest = Clock::now() + kCallsPatience;
+    for (const uint32_t bytes : options_.call_bytes) {
+      std::vector<double> pushed;
+      std::vector<double> fetched;
+      for (size_t round = 0; round < kCallRounds; ++round) {
+        for (const auto replies : {EchoLanes::Replies::kPushed, EchoLanes::Replies::kFetched}) {
+          HAT_TRY_VOID(result_of(ask(Ask::kEcho), "calls"));  // so that the other side waits on
+          const std::chrono::nanoseconds left = latest - Clock::now();
+          HAT_TRY(const double took,
+                  lanes.call(replies,
+                             {.bytes = bytes,
+                              .time = 2 * options_.each,
+                              .patience = std::min<std::chrono::nanoseconds>(kCallPatience, left),
+                              .stop = options_.stop}));
+          (replies == EchoLanes::Replies::kPushed ? pushed : fetched).push_back(took);
+        }
+      }
+      costs_.pushed_calls.push_back({bytes, median(std::move(pushed))});
+      costs_.fetched_calls.push_back({bytes, median(std::move(fetched))});
+    }
+    return {};
+  }
+
+  // Connects the lanes with those that the other side makes.
+  Result<void> join(EchoLanes& lanes) {
     CHECK_GE(initiator_.request().size(), kLanesBytes);
     put_lanes(initiator_.request(), Ask::kMakeLanes, lanes.offers());
-    const auto reply = initiator_.call(kLanesBytes);
-    if (!reply) return std::unexpected(result_of(std::unexpected(reply.error()), "calls").error());
-    const auto what = reply->empty() ? Ask::kEcho : static_cast<Ask>((*reply)[0]);
-    if (what == Ask::kRefused) {
-      const std::string_view why(reinterpret_cast<const char*>(reply->data()) + 1,
-                                 reply->size() - 1);
-      return fail(ErrorCode::kUnavailable,
-                  "the other side makes no lanes for calls: " + printable(why, kReasonBytesMax));
+    HAT_TRY(const auto answer, answer_to(kLanesBytes));
+    if (static_cast<Ask>(answer[0]) != Ask::kLanes || answer.size() != kLanesBytes ||
+        answer[kLayoutAt] != kLayout) {
+      return fail(ErrorCode::kUnsupported,
+                  "the other side's version does not answer calls for a measurement");
     }
-    if (what != Ask::kLanes || reply->size() != kLanesBytes) return false;
-    HAT_TRY_VOID(lanes.connect(offers_in(*reply)));
-    return true;
+    return lanes.connect(offers_in(answer));
+  }
+
+  // Sends the first `bytes` of the request. Returns a copy of the answer, which is not empty. An
+  // answer kFailed is an error.
+  Result<std::vector<std::byte>> answer_to(size_t bytes) {
+    const auto reply = initiator_.call(bytes);
+    if (!reply) return std::unexpected(result_of(std::unexpected(reply.error()), "calls").error());
+    std::vector<std::byte> answer(reply->begin(), reply->end());
+    if (answer.empty()) return fail(ErrorCode::kProtocol, "the other side sent an empty answer");
+    if (static_cast<Ask>(answer[0]) != Ask::kFailed) return answer;
+    const std::string_view why(reinterpret_cast<const char*>(answer.data()) + 1, answer.size() - 1);
+    return fail(ErrorCode::kUnavailable, "the other side: " + printable(why, kReasonBytesMax));
   }
 
   Initiator& initiator_;
@@ -291,7 +327,10 @@ class Answers {
 
   // Answers the messages and calls that have arrived. Returns true if there was a message.
   bool poll() {
-    if (lanes_ && !lanes_->step(kLaneSleep)) lanes_.reset();  // the other side notices this
+    if (lanes_) {
+      const Result<void> step = lanes_->step(kLaneSleep);
+      if (!step) end_lanes(step.error().message);
+    }
     return 0 != (sleeps_ ? target_.poll_or_sleep(handler_, std::chrono::milliseconds(100))
                          : target_.poll(handler_));
   }
@@ -306,34 +345,51 @@ class Answers {
     last_ = request.empty() ? Ask::kEcho : static_cast<Ask>(request[0]);
     if (last_ == Ask::kPoll || last_ == Ask::kSleep) sleeps_ = last_ == Ask::kSleep;
     if (last_ == Ask::kTakeEvents) target_.take_events();
-    if (last_ == Ask::kEndLanes) lanes_.reset();
     if (last_ == Ask::kMakeLanes && std::min(request.size(), reply.size()) >= kLanesBytes) {
-      return make_lanes(offers_in(request), reply);
+      return make_lanes(request, reply);
+    }
+    if (last_ == Ask::kEndLanes) {
+      if (!lanes_) return put_failure(reply);
+      end_lanes("");
     }
     std::ranges::copy(request, reply.begin());
     return request.size();
   }
 
-  size_t make_lanes(const EchoLanes::Offers& offers, std::span<std::byte> reply) {
+  size_t make_lanes(std::span<const std::byte> request, std::span<std::byte> reply) {
+    end_lanes("");
     const auto made = [&]() -> Result<void> {
+      if (request[kLayoutAt] != kLayout) {
+        return fail(ErrorCode::kUnsupported, "the lanes of this version are others");
+      }
       HAT_TRY(lanes_, EchoLanes::create(target_.fabric(), EchoLanes::Side::kAnswers));
-      return lanes_->connect(offers);
+      return lanes_->connect(offers_in(request));
     }();
-    if (made) {
-      put_lanes(reply, Ask::kLanes, lanes_->offers());
-      return kLanesBytes;
+    if (!made) {
+      end_lanes(made.error().message);
+      return put_failure(reply);
     }
+    put_lanes(reply, Ask::kLanes, lanes_->offers());
+    return kLanesBytes;
+  }
+
+  void end_lanes(const std::string& why) {
     lanes_.reset();
-    const std::string why = made.error().message.substr(0, kReasonBytesMax);
-    reply[0] = static_cast<std::byte>(Ask::kRefused);
-    std::ranges::copy(std::as_bytes(std::span(why)), reply.begin() + 1);
-    return 1 + why.size();
+    why_ended_ = why.substr(0, kReasonBytesMax);
+  }
+
+  size_t put_failure(std::span<std::byte> reply) const {
+    const size_t bytes = std::min(why_ended_.size(), reply.size() - 1);
+    reply[0] = static_cast<std::byte>(Ask::kFailed);
+    std::memcpy(reply.data() + 1, why_ended_.data(), bytes);
+    return 1 + bytes;
   }
 
   Target& target_;
   Ask last_ = Ask::kEcho;
   bool sleeps_ = false;
   std::unique_ptr<EchoLanes> lanes_;
+  std::string why_ended_;  // the lanes, if they ended by themselves
   const CallHandler handler_ = [this](auto request, auto reply) { return answer(request, reply); };
 };
 

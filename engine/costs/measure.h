@@ -15,8 +15,8 @@
 // Thread   Each side blocks the thread that owns the fabric, so use a thread without other work.
 // Errors   An error is a sentence with the operation that failed and the error of the fabric. It is
 //          not an error if the fabric refuses to register memory of some size: the result then has
-//          only the costs of the smaller sizes. The result has no times of calls if the fabric has
-//          no READs, or if the other side's version does not answer such calls.
+//          only the costs of the smaller sizes. Nor is it an error if calls cannot be measured:
+//          ComponentCosts::no_calls then has the reason.
 #pragma once
 
 #include <chrono>
@@ -41,7 +41,8 @@ struct MeasureOptions {
   // The sizes of the calls of many callers, at most EchoLanes::kBytesMax. If there are any, the
   // initiator's messages must have space for an EchoLanes::Offers.
   std::vector<uint32_t> call_bytes = {8192, 65536};
-  // The approximate time to spend on each operation and size. If nine samples take longer, the
+  // The approximate time to spend on each operation and size; for calls, about eight times as long
+  // for each size and kind of replies. If nine samples take longer, the
   // measurement continues for up to ten times `each`; after that time, three samples are enough.
   std::chrono::nanoseconds each = std::chrono::milliseconds(50);
   std::stop_token stop{};  // checked before the measurement of each operation and size

@@ -207,13 +207,18 @@ TEST(Prediction, LeavesAloneWhatItDoesNotDecide) {
                              Hints{.payload_bytes = 16384, .transport = Path::kTcp}}) {
     EXPECT_EQ(make_plan(hints, host), make_plan(hints, constants));
   }
-  // Messages of this size are small, or of an unknown size.
+  // Messages are small, or of an unknown size, or the polling is not that of the measured calls.
   host.measured = std::make_shared<const ComponentCosts>(calls(20'000, 50'000));
   for (const std::optional<uint64_t> bytes : {std::optional<uint64_t>(), {4096}}) {
     const Hints hints{
         .perf_goal = PerfGoal::kThroughput, .concurrency = 9u, .payload_bytes = bytes};
     EXPECT_EQ(make_plan(hints, host), make_plan(hints, constants));
   }
+  const Hints busy{.perf_goal = PerfGoal::kThroughput,
+                   .concurrency = 9u,
+                   .payload_bytes = 131'072,
+                   .polling = Polling::kBusy};
+  EXPECT_EQ(make_plan(busy, host), make_plan(busy, constants));
   host.rdma = false;
   EXPECT_THAT(make_plan({}, host).reason, Not(HasSubstr("measured")));
 }

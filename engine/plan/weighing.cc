@@ -4,6 +4,7 @@
 #include <cstdio>
 
 #include "base/quantities.h"
+#include "engine/frame.h"
 #include "engine/plan/prediction.h"
 
 namespace hat::engine {
@@ -51,16 +52,16 @@ void weigh_latency(Plan& plan, bool polling_is_open, const ComponentCosts& costs
   plan.reason += ", of which " + microseconds(event - busy) + " are the wake-up";
 }
 
-// Returns true if the table has rfp for messages of the plan's size, and calls were measured.
+// Returns true if the table has rfp for messages of the plan's size, and calls were measured with
+// the plan's polling.
 bool has_throughput_choice(const Plan& plan, const ComponentCosts& costs) {
   return plan.large == kFetching && plan.slot_bytes > plan.small_bytes_max &&
-         !costs.pushed_calls.empty() && !costs.fetched_calls.empty();
+         plan.polling == Polling::kEvent && !costs.pushed_calls.empty();
 }
 
 void weigh_throughput(Plan& plan, const ComponentCosts& costs) {
-  // Larger messages travel in pieces of the largest measured size.
-  const auto bytes =
-      static_cast<uint32_t>(std::min<uint64_t>(plan.slot_bytes, costs.pushed_calls.back().bytes));
+  // Larger messages travel in pieces of this size.
+  const auto bytes = static_cast<uint32_t>(std::min<uint64_t>(plan.slot_bytes, kPieceBytesMax));
   const double pushed = cost_of(costs.pushed_calls, bytes);
   const double fetched = cost_of(costs.fetched_calls, bytes);
   plan.reason += "of many callers, a call of " + exact_size_text(bytes) + " takes " +
