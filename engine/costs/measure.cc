@@ -259,6 +259,7 @@ class Measurement {
     HAT_TRY(const auto lanes, EchoLanes::create(initiator_.fabric(), EchoLanes::Side::kCalls));
     HAT_TRY_VOID(join(*lanes));
     const Result<void> measured = calls_on(*lanes);
+    if (!measured && measured.error().code == ErrorCode::kStopped) return measured;
     initiator_.request()[0] = static_cast<std::byte>(Ask::kEndLanes);
     HAT_TRY_VOID(answer_to(8));
     return measured;
