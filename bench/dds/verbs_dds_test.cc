@@ -44,6 +44,7 @@ TEST(VerbsCosts, AreMeasuredBetweenTwoDevices) {
   other.join();
   ASSERT_TRUE(costs) << costs.error().message;
   ASSERT_TRUE(answered) << answered.error().message;
+  EXPECT_EQ(costs->no_calls, "");
   EXPECT_EQ(costs->fabric, "verbs");
   EXPECT_GT(costs->compare_swap_ns, 0);
   EXPECT_GT(costs->fetch_add_ns, 0);

@@ -76,6 +76,10 @@ void EchoLanes::End::on_frame(const FrameHeader& header, Bytes payload) {
   ++lanes.arrived_by_[static_cast<size_t>(lane->leg_of_delivery())];
   if (lanes.side_ == Side::kAnswers) return answer(header, payload);
   if (header.kind != FrameKind::kReply || calls == 0) return;
+  if (payload.size() != lanes.payload_.size() || lane->congested()) {
+    lanes.why_down_ = "the answering side sends replies that nobody waits for";
+    return;
+  }
   --calls;
   Count& count = lanes.count_;
   count.last = Clock::now();

@@ -13,11 +13,12 @@
 // Both sides use event polling: they sleep when nothing has arrived, as hatrpcd does with the plans
 // for more callers than cores.
 //
-// Bounds   The lanes end if a call has more than kBytesMax bytes, or if the calling side does not
-//          take RdmaLane::kCongestedBytes of answers.
+// Bounds   The lanes end if a call has more than kBytesMax bytes, if a reply has another size than
+//          its call, or if RdmaLane::kCongestedBytes bytes wait because the other side takes none.
 // Owner    The fabric must outlive this object, which opens a domain of its own on it.
 // Thread   one thread.
-// Errors   A sentence. Destroy the object after an error.
+// Errors   A sentence. Destroy the object after an error. On the fabric `verbs`, errors of a device
+//          that no request notices are found only when CallOptions::patience ends.
 #pragma once
 
 #include <array>

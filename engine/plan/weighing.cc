@@ -67,7 +67,7 @@ void weigh_throughput(Plan& plan, const ComponentCosts& costs) {
   plan.reason += "of many callers, a call of " + exact_size_text(bytes) + " takes " +
                  microseconds(pushed) + " by " + std::string(protocol(kWriteImm).name) + ", " +
                  microseconds(fetched) + " by " + std::string(protocol(kFetching).name);
-  if (pushed <= kWorth * fetched) plan.large = kWriteImm;
+  if (pushed > 0 && pushed <= kWorth * fetched) plan.large = kWriteImm;
 }
 
 void weigh_border(Plan& plan, const ComponentCosts& costs) {
