@@ -12,8 +12,10 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <type_traits>
 
+#include "config/hints.h"
 #include "engine/failure.h"
 
 namespace hat::engine {
@@ -109,7 +111,26 @@ inline constexpr uint8_t kEarly = 8;
 // daemons only count the replies, and do not compare them with the request's CallMeta. Since link
 // version 6.
 inline constexpr uint8_t kSeveral = 16;
-inline constexpr uint8_t kFlagsKnown = kLastPiece | kOutcomeMask | kEarly | kSeveral;
+// On kCall: two bits of the header's flags are the polling mode in which the acceptor's daemon
+// should wait while it serves the call, because the initiator's daemon has learned so
+// (`plan: learned`). 0: as the plan of the acceptor's daemon says; otherwise 1 + the number of the
+// Polling. Since link version 8.
+inline constexpr uint8_t kPollingShift = 5;
+inline constexpr uint8_t kPollingMask = 3 << kPollingShift;
+static_assert(static_cast<int>(Polling::kBusy) == 0 && static_cast<int>(Polling::kEvent) == 1 &&
+                  static_cast<int>(Polling::kAdaptive) == 2,
+              "the link's format has these numbers");
+constexpr uint8_t polling_flags(std::optional<Polling> polling) {
+  return polling ? static_cast<uint8_t>((1 + static_cast<int>(*polling)) << kPollingShift)
+                 : uint8_t{0};
+}
+constexpr std::optional<Polling> polling_in(uint8_t flags) {
+  const int number = (flags & kPollingMask) >> kPollingShift;
+  if (number == 0) return std::nullopt;
+  return static_cast<Polling>(number - 1);
+}
+
+inline constexpr uint8_t kFlagsKnown = kLastPiece | kOutcomeMask | kEarly | kSeveral | kPollingMask;
 
 struct FrameHeader {           // little-endian
   uint32_t payload_bytes = 0;  // at most kFramePayloadBytesMax, or kMessageBytesMax on RDMA lanes

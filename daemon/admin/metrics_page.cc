@@ -327,6 +327,15 @@ void add_data(Page& page, Control& control) {
                sum(&WorkerCounters::upstreams_attached));
   page.counter("hatrpc_oneway_dropped_total", "Oneway calls that could not be delivered.",
                sum(&WorkerCounters::oneway_dropped));
+  auto& asked = page.family("hatrpc_asked_pollings_total",
+                            "Calls of peers that asked for a polling mode that they have learned.",
+                            MetricType::Counter);
+  constexpr std::array<const char*, 2> kResults = {"followed", "not_allowed"};
+  for (size_t i = 0; i < kResults.size(); ++i) {
+    uint64_t count = 0;
+    for (const WorkerCounters* worker : workers) count += worker->asked_pollings[i].value();
+    Page::add(asked, {{"result", kResults[i]}}, static_cast<double>(count));
+  }
   page.counter("hatrpc_unsolicited_replies_total",
                "Replies of servers that do not belong to a call.",
                sum(&WorkerCounters::unsolicited_replies));

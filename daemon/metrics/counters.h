@@ -100,6 +100,9 @@ struct WorkerCounters {
   Counter checked_requests;  // requests of restricted peers that have passed the check
   // Requests of restricted peers that were rejected, by thrift::RequestFault.
   std::array<Counter, thrift::kRequestFaultNames.size()> refused_requests;
+  // Calls of peers that asked for a polling mode. [0]: the call got it; [1]: hints of this node do
+  // not allow it.
+  std::array<Counter, 2> asked_pollings;
   Counter oneway_dropped;       // oneway calls that were not delivered
   Counter unsolicited_replies;  // replies of local servers that belong to no call
   TlsCounters tls;

@@ -93,7 +93,7 @@ struct Call final : Deadline {
   // Thrift frame with several two-way messages.
   uint16_t replies = 0;
   Reply reply = Reply::kNone;
-  Polling polling = Polling::kEvent;
+  CallPolling polling;
   RdmaWish rdma = RdmaWish::kNone;
   WantedLane lane;  // the kind of RDMA lane that the plan wants, if `rdma` is kWanted
   PeerPlanOfCall by_peer;

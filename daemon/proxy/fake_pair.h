@@ -64,10 +64,11 @@ class FakePair {
     std::unique_ptr<Worker> worker;
   };
 
-  // The host of host-b. An older daemon does not send the cores of its host.
+  // The host of host-b, and the highest link version in the hello of its daemon: a daemon
+  // of a version below 7 does not send the cores of its host.
   struct Server {
     engine::CoreCounts cores{8, 8};
-    bool sends_cores = true;
+    uint16_t link_version = engine::kLinkVersion;
   };
 
   // Starts the two nodes. Their manifest lists the function `get`, by default without hints. The
@@ -90,11 +91,11 @@ class FakePair {
     here_ = reactor_.wires.back();
     b_.worker->accept_link(accept());
     there_ = reactor_.wires.back();
-    if (!server_host.sends_cores) {
+    if (server_host.link_version != engine::kLinkVersion) {
       reactor_.end_iteration();
       carry(*here_, there_);
       reactor_.end_iteration();
-      remove_cores(there_->written);
+      make_older(there_->written, server_host.link_version);
     }
     pass(std::chrono::milliseconds(10));
   }
@@ -154,7 +155,10 @@ class FakePair {
 
  private:
   // Makes a hello as a daemon of link version 6 sends it.
-  static void remove_cores(std::string& hello) {
+  static void make_older(std::string& hello, uint16_t link_version) {
+    constexpr size_t kVersionMaxAt = sizeof(engine::FrameHeader) + 6;
+    std::memcpy(hello.data() + kVersionMaxAt, &link_version, sizeof link_version);
+    if (link_version >= engine::kLinkVersionOfCores) return;
     engine::FrameHeader header;
     std::memcpy(&header, hello.data(), sizeof header);
     header.payload_bytes -= uint32_t{sizeof(engine::CoreCounts)};

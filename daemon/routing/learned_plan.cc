@@ -104,15 +104,27 @@ void add_carriers(std::vector<LearnedWay>& ways, const Hints& client, const Hint
   }
 }
 
-std::vector<Polling> open_pollings(const Hints& client) {
-  if (client.polling) return {*client.polling};
-  if (client.perf_goal == PerfGoal::kLatency || client.perf_goal == PerfGoal::kThroughput) {
+}  // namespace
+
+std::vector<Polling> open_pollings(const Hints& hints) {
+  if (hints.polling) return {*hints.polling};
+  if (hints.perf_goal == PerfGoal::kLatency || hints.perf_goal == PerfGoal::kThroughput) {
     return {Polling::kBusy, Polling::kEvent, Polling::kAdaptive};
   }
   return {Polling::kEvent, Polling::kAdaptive};
 }
 
-}  // namespace
+std::vector<Polling> pollings_to_ask_for(const Hints& server) {
+  if (server.polling || server.perf_goal == PerfGoal::kResUtil) return {};
+  return open_pollings(server);
+}
+
+CallPolling LearnedPlan::polling_of(size_t choice) const {
+  const size_t number = choice % pollings.size();
+  CallPolling polling{.client = pollings[number]};
+  if (number != first_polling && goal != PerfGoal::kResUtil) polling.server = polling.client;
+  return polling;
+}
 
 std::string LearnedPlan::name(size_t choice) const {
   const Polling polling = pollings[choice % pollings.size()];

@@ -7,6 +7,11 @@
 // `transport: rdma` excludes TCP, and `polling` excludes the other polling modes. Busy polling,
 // which can occupy a core, is a choice only with perf_goal latency or throughput.
 //
+// The polling mode of the hints leaves each daemon its own mode, which its hints decide. Another
+// polling mode is one for both daemons: the client's daemon asks the server's daemon for it with
+// each call (engine::kPollingMask). With perf_goal res_util it does not ask, because it cannot
+// measure the processor time of the server's daemon.
+//
 // The ways differ in the slots too: a protocol that uses slots is a way with slots for the hint
 // payload_size, and another one with the largest slots. So this size decides which messages use a
 // rendezvous. With perf_goal res_util there are no ways with the largest slots, because these need
@@ -25,6 +30,13 @@
 
 namespace hat {
 
+// The polling modes for one call.
+struct CallPolling {
+  Polling client = Polling::kEvent;  // of the client's daemon
+  // For which the client's daemon asks the server's daemon; nullopt: the server's own plan decides.
+  std::optional<Polling> server;
+};
+
 struct LearnedWay {
   std::string name;   // such as "direct_write_imm", "direct_write_imm with 64KiB slots" or "tcp"
   engine::Plan plan;  // of the client's side
@@ -41,6 +53,8 @@ struct LearnedPlan {
   size_t first_polling = 0;  // the index in `pollings` of the polling mode of the hints' plan
 
   size_t choices() const { return ways.size() * pollings.size(); }
+  // Returns the polling modes of a choice, by its number in engine::Learner.
+  CallPolling polling_of(size_t choice) const;
   // Returns a choice, by its number in engine::Learner, as text: "rfp, event".
   std::string name(size_t choice) const;
   // Returns a choice and the goal for which it is chosen, for the file that keeps it:
@@ -52,6 +66,14 @@ struct LearnedPlan {
   // holds for the other.
   bool has_choices_of(const LearnedPlan& other) const;
 };
+
+// Returns the polling modes that the hints of one side leave open. Busy polling needs perf_goal
+// latency or throughput.
+std::vector<Polling> open_pollings(const Hints& hints);
+// Returns the polling modes for which the client's daemon may ask a server's daemon whose manifest
+// has `plan: learned`, and these hints for its side: none if a hint names the mode, or with
+// perf_goal res_util.
+std::vector<Polling> pollings_to_ask_for(const Hints& server);
 
 // Returns the choices of a function whose hints have `plan: learned`; null if the hints and the
 // host leave only one choice. `client` and `server` are the hints of the two sides, and `hinted` is

@@ -98,6 +98,45 @@ TEST(LearnedPlan, IsNullIfTheHintsLeaveOneChoice) {
   EXPECT_EQ(plan_for({.polling = Polling::kBusy, .protocol = "rfp"}), nullptr);
 }
 
+// The polling mode of the hints, which is the first one here, is not asked for.
+TEST(LearnedPlan, AsksTheServersDaemonForAnotherPollingMode) {
+  struct Row {
+    const char* what;
+    Hints hints;
+    std::vector<Polling> asked;  // of the first way
+  };
+  const std::vector<Row> rows = {
+      {"latency", {.perf_goal = PerfGoal::kLatency}, {Polling::kEvent, Polling::kAdaptive}},
+      {"over",
+       {.perf_goal = PerfGoal::kLatency, .concurrency = 64u},
+       {Polling::kBusy, Polling::kAdaptive}},
+      {"res_util", {.perf_goal = PerfGoal::kResUtil}, {}},
+      {"polling", {.polling = Polling::kBusy}, {}},
+  };
+  for (const Row& row : rows) {
+    const auto plan = plan_for(row.hints);
+    std::vector<Polling> asked;
+    for (size_t choice = 0; choice < plan->pollings.size(); ++choice) {
+      const CallPolling polling = plan->polling_of(choice);
+      EXPECT_EQ(polling.client, plan->pollings[choice]) << row.what;
+      if (!polling.server) continue;
+      EXPECT_EQ(*polling.server, polling.client) << row.what;
+      asked.push_back(*polling.server);
+    }
+    EXPECT_EQ(asked, row.asked) << row.what;
+  }
+}
+
+TEST(LearnedPlan, MayOnlyBeAskedForWhatTheServersHintsLeaveOpen) {
+  using enum Polling;
+  EXPECT_EQ(pollings_to_ask_for({}), (std::vector{kEvent, kAdaptive}));
+  EXPECT_EQ(pollings_to_ask_for({.perf_goal = PerfGoal::kLatency}),
+            (std::vector{kBusy, kEvent, kAdaptive}));
+  EXPECT_EQ(pollings_to_ask_for({.perf_goal = PerfGoal::kResUtil}), std::vector<Polling>());
+  EXPECT_EQ(pollings_to_ask_for({.perf_goal = PerfGoal::kLatency, .polling = kBusy}),
+            std::vector<Polling>());
+}
+
 TEST(LearnedPlan, NamesItsChoices) {
   const auto plan = plan_for({.perf_goal = PerfGoal::kLatency});
   EXPECT_EQ(plan->name(0), "the plan of the hints, busy");

@@ -71,6 +71,8 @@ TEST(RoutingTable, HasThePlanForEachPeerWithItsOwnCosts) {
   EXPECT_EQ(choices.client.learned->ways[0].plan.small, get.client.plan.small);
   EXPECT_EQ(choices.to("host-b").learned->ways[0].plan.small, to_b.plan.small);
   EXPECT_TRUE(table.learns());
+  EXPECT_EQ(choices.served_pollings, (std::vector{Polling::kEvent, Polling::kAdaptive}));
+  EXPECT_TRUE(get.served_pollings.empty()) << "not learned";
 
   // The peer's costs decide only the replies.
   const Route& replies = table.find("Kv")->find("replies");

@@ -28,8 +28,9 @@ namespace hat::engine {
 //   5  the frames kDetach, kDetached and kAttach
 //   6  the id in a CallMeta; the flag kSeveral
 //   7  the cores of the acceptor's host, in its hello
+//   8  the polling mode in the flags of a kCall frame
 inline constexpr uint16_t kLinkVersionMin = 1;
-inline constexpr uint16_t kLinkVersion = 7;
+inline constexpr uint16_t kLinkVersion = 8;
 inline constexpr uint16_t kLinkVersionOfCosts = 2;
 inline constexpr uint16_t kLinkVersionOfDenials = 3;
 inline constexpr uint16_t kLinkVersionOfNonces = 3;
@@ -37,6 +38,7 @@ inline constexpr uint16_t kLinkVersionOfBound = 4;
 inline constexpr uint16_t kLinkVersionOfMoves = 5;
 inline constexpr uint16_t kLinkVersionOfIds = 6;
 inline constexpr uint16_t kLinkVersionOfCores = 7;
+inline constexpr uint16_t kLinkVersionOfPollings = 8;
 
 struct Hello {
   uint16_t version_min = kLinkVersionMin;
@@ -59,14 +61,16 @@ struct Hello {
   friend bool operator==(const Hello&, const Hello&) = default;
 };
 
-// Returns true if the peer's link version includes the frame kBound. The next four functions do so
+// Returns true if the peer's link version includes the frame kBound. The next five functions do so
 // for the frames kDetach, kDetached and kAttach (knows_moves()), for the field CallMeta::id
-// (knows_ids()), for nonces (knows_nonces()), and for Hello::cores (knows_cores()).
+// (knows_ids()), for nonces (knows_nonces()), for Hello::cores (knows_cores()), and for the polling
+// mode in a kCall frame (knows_pollings()).
 inline bool knows_bound(const Hello& peer) { return peer.version_max >= kLinkVersionOfBound; }
 inline bool knows_moves(const Hello& peer) { return peer.version_max >= kLinkVersionOfMoves; }
 inline bool knows_ids(const Hello& peer) { return peer.version_max >= kLinkVersionOfIds; }
 inline bool knows_nonces(const Hello& peer) { return peer.version_max >= kLinkVersionOfNonces; }
 inline bool knows_cores(const Hello& peer) { return peer.version_max >= kLinkVersionOfCores; }
+inline bool knows_pollings(const Hello& peer) { return peer.version_max >= kLinkVersionOfPollings; }
 
 // Returns the number of bytes of a CallMeta on a link with this peer: the field `id` is absent on
 // links with older peers.

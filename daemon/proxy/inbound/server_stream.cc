@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "daemon/proxy/inbound/served_polling.h"
 #include "daemon/proxy/opaque_failure.h"
 #include "daemon/proxy/worker.h"
 
@@ -147,7 +148,7 @@ void ServerStream::on_call(uint32_t lane, const FrameHeader& header, Bytes paylo
   if (guard_.is_restricted()) call.check = ServedCall::Check::kAwaited;
   if (!guard_.may_call(route)) call.check = ServedCall::Check::kDenied;
   call.counters->started.add();
-  call.polling = route.server.polling;
+  call.polling = served_polling(route, header.flags, worker_.counters());
   worker_.keep_polling(call.polling);
   calls_.add(call);
   on_request_bytes(lane, header, payload.subspan(names));

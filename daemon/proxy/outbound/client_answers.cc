@@ -112,7 +112,7 @@ void ClientConnection::on_reply(const FrameHeader& header, Bytes payload, FrameS
   }
   write(payload, From::kStream);
   if (over() || !last) return;
-  worker_.keep_polling(call.polling);
+  worker_.keep_polling(call.polling.client);
   note_end(call);
   finish(call, static_cast<CallOutcome>(outcome >> engine::kOutcomeShift));
   answer_failed_calls();

@@ -26,8 +26,7 @@ RdmaWish wish_of(const engine::Plan& plan) {
 }
 
 // Makes `call` want the carrier that the plan names for a message of its size.
-void want_carrier(Call& call, const engine::Plan& plan, const WantedLanes& lanes, Polling polling) {
-  call.polling = polling;
+void want_carrier(Call& call, const engine::Plan& plan, const WantedLanes& lanes) {
   call.rdma = wish_of(plan);
   const uint32_t frame_bytes = call.head.get().frame_bytes;
   const bool large = frame_bytes != 0 ? frame_bytes > plan.small_bytes_max
@@ -36,7 +35,8 @@ void want_carrier(Call& call, const engine::Plan& plan, const WantedLanes& lanes
 }
 
 void want_carrier(Call& call, const CallPlan& planned) {
-  want_carrier(call, planned.plan, planned.lanes, planned.plan.polling);
+  call.polling = {planned.plan.polling, std::nullopt};
+  want_carrier(call, planned.plan, planned.lanes);
 }
 
 }  // namespace
@@ -433,7 +433,7 @@ bool ClientConnection::find_way(Call& call) {
     return false;
   }
   if (call.by_peer.number != 0 && call.by_peer.link != &stream_.link()) plan_for_peer(call);
-  worker_.keep_polling(call.polling);
+  worker_.keep_polling(call.polling.client);
   if (!take_lane(call)) {
     wait_for(Wait::kLane);
     worker_.deadlines().set(lane_wait_, kLaneWait);
@@ -461,7 +461,8 @@ void ClientConnection::plan_for_peer(Call& call) {
   const LearnedRoute::Choice choice =
       joins ? learned->begin(worker_.reactor(), link) : learned->current();
   call.learned = {learned, choice.part, worker_.reactor().now(), choice.way->exact};
-  want_carrier(call, choice.way->plan, choice.way->lanes, choice.polling);
+  call.polling = choice.polling;
+  want_carrier(call, choice.way->plan, choice.way->lanes);
 }
 
 // Chooses the lane for `call`. To keep its frames in order, a stream moves to another lane only

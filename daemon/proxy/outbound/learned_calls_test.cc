@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <set>
+#include <utility>
 
 #include "daemon/proxy/fake_pair.h"
 
@@ -80,6 +81,46 @@ TEST_F(LearnedCalls, TryThePollingModes) {
   EXPECT_LT(at_first, 3u);
   EXPECT_EQ(pair.reactor().polled_for.size(), 3u);
   EXPECT_LE(lanes_most_, 1u);
+}
+
+// Returns how many calls asked the server's daemon for a polling mode: those that got it, and those
+// that its hints do not allow.
+std::pair<uint64_t, uint64_t> asked_pollings(FakePair& pair) {
+  const auto& asked = pair.server().counters.asked_pollings;
+  return {asked[0].value(), asked[1].value()};
+}
+
+TEST_F(LearnedCalls, AskTheServersDaemonForTheirPollingMode) {
+  FakePair pair(learned({.perf_goal = PerfGoal::kLatency, .protocol = "rfp"}));
+  call(pair, pair.connect_client(), 500);
+  const auto [followed, not_allowed] = asked_pollings(pair);
+  EXPECT_GT(followed, 50u);
+  EXPECT_LT(followed, 300u) << "the calls with the polling mode of the hints do not ask";
+  EXPECT_EQ(not_allowed, 0u);
+}
+
+TEST_F(LearnedCalls, AskInVainIfTheServersHintsNameAPollingMode) {
+  FunctionSpec get = learned({.perf_goal = PerfGoal::kLatency, .protocol = "rfp"});
+  get.hints.server.polling = Polling::kEvent;
+  FakePair pair(get);
+  call(pair, pair.connect_client(), 500);
+  EXPECT_EQ(asked_pollings(pair).first, 0u);
+  EXPECT_GT(asked_pollings(pair).second, 50u);
+}
+
+TEST_F(LearnedCalls, AskNoDaemonOfAnOlderLinkVersion) {
+  FakePair pair(learned({.perf_goal = PerfGoal::kLatency, .protocol = "rfp"}),
+                {.link_version = engine::kLinkVersionOfPollings - 1});
+  call(pair, pair.connect_client(), 500);
+  EXPECT_GT(status(pair).trials, 0u);
+  EXPECT_EQ(asked_pollings(pair), std::pair(uint64_t{0}, uint64_t{0}));
+}
+
+TEST_F(LearnedCalls, AskForNoPollingModeToSaveProcessorTime) {
+  FakePair pair(learned({.perf_goal = PerfGoal::kResUtil, .protocol = "rfp"}));
+  call(pair, pair.connect_client(), 500);
+  EXPECT_GT(status(pair).trials, 0u);
+  EXPECT_EQ(asked_pollings(pair), std::pair(uint64_t{0}, uint64_t{0}));
 }
 
 // A client that never waits for all its answers moves to the lane of the current choice, as without

@@ -79,15 +79,14 @@ LearnedRoute::Choice LearnedRoute::begin(const Reactor& reactor, TrialLanes& lan
     ++epoch_.open;
     epoch_.open_since += (now - epoch_.measures_from).count();
   }
-  const size_t choice = epoch_.trial.value_or(learner_.current());
-  return {&plan_->ways[learner_.way_of(choice)],
-          plan_->pollings[learner_.polling_of(choice)],
-          {epoch_.number, epoch_.trial.has_value(), epoch_.measures}};
+  return make_choice(epoch_.trial.value_or(learner_.current()),
+                     {epoch_.number, epoch_.trial.has_value(), epoch_.measures});
 }
 
-LearnedRoute::Choice LearnedRoute::current() const {
-  const size_t choice = learner_.current();
-  return {&plan_->ways[learner_.way_of(choice)], plan_->pollings[learner_.polling_of(choice)], {}};
+LearnedRoute::Choice LearnedRoute::current() const { return make_choice(learner_.current(), {}); }
+
+LearnedRoute::Choice LearnedRoute::make_choice(size_t choice, const Part& part) const {
+  return {&plan_->ways[learner_.way_of(choice)], plan_->polling_of(choice), part};
 }
 
 void LearnedRoute::end(const Part& part, TimePoint began, TimePoint now, uint64_t bytes,

@@ -81,7 +81,7 @@ class LearnedRoute {
   // The way and the polling mode that a call uses, and how it is measured.
   struct Choice {
     const LearnedWay* way;
-    Polling polling;
+    CallPolling polling;
     Part part;  // for the functions below
   };
   // Begins a call that takes part, at reactor.now().
@@ -133,6 +133,7 @@ class LearnedRoute {
     Duration cpu{};  // processor time that the worker used during the measurement
   };
 
+  Choice make_choice(size_t choice, const Part& part) const;
   static engine::Learner learner_for(const LearnedPlan& plan, uint64_t seed);
   Epoch* measured_epoch(const Part& part);
   void begin_anew();

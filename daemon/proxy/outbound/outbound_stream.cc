@@ -109,13 +109,16 @@ void OutboundStream::send_piece(Call* call, ByteStream& from, Bytes piece, bool 
   FrameHeader header{.kind = begins ? FrameKind::kCall : FrameKind::kMore,
                      .stream = id_,
                      .call = call == nullptr ? next_ordinal() : call->ordinal};
+  if (call != nullptr && begins && knows_pollings(peer_->link().session().peer())) {
+    header.flags = engine::polling_flags(call->polling.server);
+  }
   send_open();
   delivery_.send(header.call);
   do {  // several frames if the piece, which can have bytes held back, exceeds kPieceBytesMax
     const Bytes part = piece.first(std::min<size_t>(piece.size(), engine::kPieceBytesMax));
     piece = piece.subspan(part.size());
     if (last && piece.empty()) {
-      header.flags = engine::kLastPiece;
+      header.flags |= engine::kLastPiece;
       header.replies = call == nullptr ? 0 : call->replies;
       if (call != nullptr && call->several && knows_ids(peer_->link().session().peer())) {
         header.flags |= engine::kSeveral;
@@ -130,6 +133,7 @@ void OutboundStream::send_piece(Call* call, ByteStream& from, Bytes piece, bool 
       if (!send_in_place(from, header, part)) lane_->send(header, {part});
     }
     header.kind = FrameKind::kMore;
+    header.flags = 0;
   } while (!piece.empty());
   if (call != nullptr) call->sent = true;
 }

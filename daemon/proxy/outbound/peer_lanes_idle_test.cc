@@ -68,7 +68,7 @@ struct ServerWithTwoCores : TwoWorkers {
   ServerWithTwoCores() : TwoWorkers(kFourCallers, {.cores = {2, 2}}) {}
 };
 struct OlderServer : TwoWorkers {
-  OlderServer() : TwoWorkers(kFourCallers, {.cores = {2, 2}, .sends_cores = false}) {}
+  OlderServer() : TwoWorkers(kFourCallers, {{2, 2}, engine::kLinkVersionOfCores - 1}) {}
 };
 
 // Four callers are fewer than the 8 cores of host-a, but more than the 2 cores of host-b.
