@@ -74,6 +74,17 @@ std::optional<size_t> Learner::due(TimePoint now) const {
   return best;
 }
 
+// Returns true if each choice that differs in the way or in the polling has been tried since the
+// search began, or cannot be tried now.
+bool Learner::has_tried_all() const {
+  for (size_t choice = 0; choice < records_.size(); ++choice) {
+    const Record& record = records_[choice];
+    const bool was_tried = record.trials != 0 || record.rejected || record.put_off;
+    if (is_neighbor(choice) && !was_tried) return false;
+  }
+  return true;
+}
+
 bool Learner::searching() const {
   for (size_t choice = 0; choice < records_.size(); ++choice) {
     const Record& record = records_[choice];
@@ -180,11 +191,12 @@ void Learner::note_result(size_t choice, double result, TimePoint now) {
   if (mean - error > 0 || record.trials >= kTrialsMost) reject(choice, now);
 }
 
-// Delays the next trial until the loss of this one is at most kLossShare of the cost of the epochs
-// with the current choice between them.
+// Delays the next trial until the loss of this one is at most the allowed share of the cost of the
+// epochs with the current choice between them.
 void Learner::rest_after_trial(double result) {
   const double loss = std::min(std::exp(result), double{kLossMost}) - 1;  // in epochs
-  if (loss > 0) rest_ = std::max(rest_, static_cast<uint32_t>(std::ceil(loss / kLossShare)));
+  const double share = has_tried_all() ? kLossShareLater : kLossShare;
+  if (loss > 0) rest_ = std::max(rest_, static_cast<uint32_t>(std::ceil(loss / share)));
 }
 
 void Learner::put_off(size_t choice, TimePoint now) {

@@ -31,7 +31,8 @@
 // that were never tried, in the order of their numbers.
 //
 // Bounds   At most one of kEpochsPerTrial epochs is a trial. The worse a trial was, the more epochs
-//          with the current choice follow: its loss is at most kLossShare of their cost.
+//          with the current choice follow: its loss is at most kLossShare of their cost, and at
+//          most kLossShareLater once each of these choices has been tried since the search began.
 //
 // Source   Interleaved comparison with an A/A noise floor, as bench/ compares programs. Among
 //          choices with results, the next one has the lowest confidence bound, as in UCB1 (Auer et
@@ -62,6 +63,7 @@ class Learner {
 
   static constexpr uint32_t kEpochsPerTrial = 4;
   static constexpr double kLossShare = 0.1;
+  static constexpr double kLossShareLater = 0.02;
   // The user ends a trial early whose cost is more than kLossMost times that of the current choice.
   // So a trial loses at most kLossMost - 1 epochs.
   static constexpr int kLossMost = 3;
@@ -156,6 +158,7 @@ class Learner {
 
   bool is_neighbor(size_t choice) const;
   bool may_try(size_t choice, TimePoint now) const;
+  bool has_tried_all() const;
   Turn turn(const Record& record) const;
   void note_cost(size_t choice, double cost);
   void note_noise(double log_cost);

@@ -182,6 +182,23 @@ TEST(Learner, LosesAtMostItsShareWhileItSearches) {
   }
 }
 
+// At the end of the first minute most choices were rejected a few times, so that they are tried
+// again after short pauses.
+TEST(Learner, LosesLessOnceEachChoiceWasTried) {
+  for (const double worse : {1.05, 1.2, 1.5, 3.0}) {
+    std::vector<double> costs(Session::kChoices, worse);
+    costs[0] = 1;
+    Learner learns = learner();
+    Session run(learns, steady(costs), 0.1);
+    run.pass(seconds(30));
+    const uint64_t before = learns.trials();
+    run.forget();
+    run.pass(seconds(60));
+    EXPECT_LT(run.regret(), 1.1 * Learner::kLossShareLater) << worse;
+    EXPECT_GT(learns.trials(), before) << worse;
+  }
+}
+
 TEST(Learner, SeldomReplacesAChoiceByOneThatIsHardlyBetter) {
   for (uint32_t seed = 1; seed <= 5; ++seed) {
     std::vector<double> costs(Session::kChoices, 1.0);
