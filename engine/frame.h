@@ -112,9 +112,9 @@ inline constexpr uint8_t kEarly = 8;
 // version 6.
 inline constexpr uint8_t kSeveral = 16;
 // On kCall: two bits of the header's flags are the polling mode in which the acceptor's daemon
-// should wait while it serves the call, because the initiator's daemon has learned so
-// (`plan: learned`). 0: as the plan of the acceptor's daemon says; otherwise 1 + the number of the
-// Polling. Since link version 8.
+// should wait while it serves the call. The initiator's daemon tries this mode, or has found it
+// better (`plan: learned`). 0: as the plan of the acceptor's daemon says; otherwise 1 + the number
+// of the Polling. Since link version 8.
 inline constexpr uint8_t kPollingShift = 5;
 inline constexpr uint8_t kPollingMask = 3 << kPollingShift;
 static_assert(static_cast<int>(Polling::kBusy) == 0 && static_cast<int>(Polling::kEvent) == 1 &&

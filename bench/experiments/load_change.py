@@ -11,7 +11,10 @@ from tool import chart, experiment, processes, ways
 AFTER, BEFORE, LEARNED = "hints of the load after it", "hints of the load before it", "the same, learned"
 # The loads before and after each change: bytes of a payload, clients.
 CHANGES = {"64 B to 64 KiB, 4 clients": ((64, 4), (65536, 4)),
-           "4 to 128 clients, 64 B": ((64, 4), (64, 128))}
+           "4 to 128 clients, 64 B": ((64, 4), (64, 128)),
+           "1 to 16 clients, 64 B": ((64, 1), (64, 16))}
+# The changes after which the plan of the load before must be slower. Otherwise there is nothing to follow.
+LOSING = ("1 to 16 clients, 64 B",)
 SECONDS_AFTER = (1, 2, 4, 6, 8, 10, 12, 14)  # when a measurement begins, after the load has changed
 FOLLOWED = 10  # by then, a learned plan is to be as fast as the plan of the right hints
 # How much longer the clients call than the measurements should take, because each scrape takes time too.
@@ -91,6 +94,11 @@ def open_peers(settings):
             for peer in (AFTER, BEFORE, LEARNED) for change, loads in CHANGES.items()}), settings)
 
 
+def goal(change, second, peer, **bound):
+    return experiment.Goal(f"{change}, {second} s after it: calls/s of “{peer}” ÷ calls/s of “{AFTER}”",
+                           "calls_per_s", peer, {"change": change, "second": second}, AFTER, **bound)
+
+
 EXPERIMENT = experiment.Experiment(
     name="load-change", title="Learned plans after a change of the load",
     question="Do learned plans follow a change of the load within ten seconds?",
@@ -102,12 +110,12 @@ EXPERIMENT = experiment.Experiment(
     clocks="the daemon's counter gives the rates, and no latency is measured",
     measures=peers.MEASURES,
     charts=[chart.Lines("calls_per_s", "second", "Calls per second after the change")],
-    goals=[experiment.Goal(f"{change}, {second} s after it: calls/s of “{LEARNED}” ÷ calls/s of “{AFTER}”",
-                           "calls_per_s", LEARNED, {"change": change, "second": second}, AFTER, at_least=0.9)
-           for change in CHANGES for second in SECONDS_AFTER if second >= FOLLOWED],
+    goals=[goal(change, second, peer, **bound) for peer, changes, bound in (
+        (LEARNED, CHANGES, {"at_least": 0.9}), (BEFORE, LOSING, {"at_most": 0.9}))
+        for change in changes for second in SECONDS_AFTER if second >= FOLLOWED],
     notes="All processes share one machine. Without an RDMA device the daemons exchange messages through shared "
           "memory. ATB calls with one load, ends, and begins to call with the load after the change. All set-ups "
           "have perf_goal throughput, and hints of the payload and of the concurrency of one of the two loads. "
           "“The same, learned” has plan: learned too, and forgets at the beginning of each round what it has learned "
-          "before. ATB ends with an error if a call fails, so a run without errors has no failed call. The two first "
-          "loads are the same, but each change has its own pair of daemons.")
+          "before. ATB ends with an error if a call fails, so a run without errors has no failed call. Each change has "
+          "its own pair of daemons.")

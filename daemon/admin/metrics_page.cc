@@ -328,13 +328,12 @@ void add_data(Page& page, Control& control) {
   page.counter("hatrpc_oneway_dropped_total", "Oneway calls that could not be delivered.",
                sum(&WorkerCounters::oneway_dropped));
   auto& asked = page.family("hatrpc_asked_pollings_total",
-                            "Calls of peers that asked for a polling mode that they have learned.",
+                            "Calls whose client's daemon, which learns, asked for a polling mode.",
                             MetricType::Counter);
-  constexpr std::array<const char*, 2> kResults = {"followed", "not_allowed"};
-  for (size_t i = 0; i < kResults.size(); ++i) {
+  for (size_t i = 0; i < kAskedPollingNames.size(); ++i) {
     uint64_t count = 0;
     for (const WorkerCounters* worker : workers) count += worker->asked_pollings[i].value();
-    Page::add(asked, {{"result", kResults[i]}}, static_cast<double>(count));
+    Page::add(asked, {{"result", kAskedPollingNames[i]}}, static_cast<double>(count));
   }
   page.counter("hatrpc_unsolicited_replies_total",
                "Replies of servers that do not belong to a call.",

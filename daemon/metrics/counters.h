@@ -80,6 +80,13 @@ struct RdmaCounters {
   Counter landed_bytes;      // bytes READ directly into an application's ring
 };
 
+// The results of calls of peers that asked for a polling mode.
+enum class AskedPolling : uint8_t {
+  kFollowed,    // the worker waits in this mode
+  kNotAllowed,  // the hints of this node do not allow the mode
+};
+inline constexpr std::array<const char*, 2> kAskedPollingNames = {"followed", "not_allowed"};
+
 // The counters of one worker, for all functions.
 struct WorkerCounters {
   std::array<Counter, engine::kFailureCount> local_replies;  // by engine::Failure
@@ -100,9 +107,8 @@ struct WorkerCounters {
   Counter checked_requests;  // requests of restricted peers that have passed the check
   // Requests of restricted peers that were rejected, by thrift::RequestFault.
   std::array<Counter, thrift::kRequestFaultNames.size()> refused_requests;
-  // Calls of peers that asked for a polling mode. [0]: the call got it; [1]: hints of this node do
-  // not allow it.
-  std::array<Counter, 2> asked_pollings;
+  // Calls of peers that asked for a polling mode, by AskedPolling.
+  std::array<Counter, kAskedPollingNames.size()> asked_pollings;
   Counter oneway_dropped;       // oneway calls that were not delivered
   Counter unsolicited_replies;  // replies of local servers that belong to no call
   TlsCounters tls;

@@ -126,6 +126,20 @@ TEST_F(AccessOfAllowed, LetsThemSendWhatCannotBeFollowed) {
   EXPECT_EQ(served(), "HELLO");
 }
 
+// A call that is not refused is counted as one that asked for a polling mode.
+TEST_F(Access, ARefusedCallChoosesNoPollingMode) {
+  const std::string request = framed(body_of("get"));
+  node_.receive(link_, frame_bytes({.kind = FrameKind::kCall,
+                                    .flags = static_cast<uint8_t>(
+                                        engine::kLastPiece | engine::polling_flags(Polling::kBusy)),
+                                    .replies = 1,
+                                    .stream = 1,
+                                    .call = 1},
+                                   call_meta("get", 1) + request));
+  EXPECT_EQ(denied(false), 1u);
+  for (const Counter& one : node_.counters.asked_pollings) EXPECT_EQ(one.value(), 0u);
+}
+
 TEST_F(Access, RefusesWhoIsNotAllowedAndSaysSo) {
   call("get", {framed(body_of("get"))});
   EXPECT_EQ(served(), "");

@@ -71,6 +71,10 @@ class FakePair {
     uint16_t link_version = engine::kLinkVersion;
   };
 
+  // The server's worker polls for this time after a call with adaptive polling, and the caller's
+  // for another time, so that FakeReactor::polled_for shows which of them has polled.
+  static constexpr Duration kServerSpin = std::chrono::microseconds(77);
+
   // Starts the two nodes. Their manifest lists the function `get`, by default without hints. The
   // host of host-a has 8 cores, unless `caller_host` says otherwise. Each node opens a fabric by
   // `open_fabric`.
@@ -85,6 +89,7 @@ class FakePair {
     caller.endpoints = {{*parse_address("tcp:127.0.0.1:9090"), "Kv", {"host-b"}}};
     NodeConfig server{.node = "host-b"};
     server.serves = {{"Kv", *parse_address("tcp:127.0.0.1:9091")}};
+    server.limits.spin = kServerSpin;
     a_.start(reactor_, std::move(caller), function, caller_host);
     b_.start(reactor_, std::move(server), function,
              {server_host.cores.cores, server_host.cores.nic_cores, true, ""});
@@ -154,7 +159,7 @@ class FakePair {
   }
 
  private:
-  // Makes a hello as a daemon of link version 6 sends it.
+  // Makes a hello as a daemon with this highest link version sends it (docs/link.md, "Hello").
   static void make_older(std::string& hello, uint16_t link_version) {
     constexpr size_t kVersionMaxAt = sizeof(engine::FrameHeader) + 6;
     std::memcpy(hello.data() + kVersionMaxAt, &link_version, sizeof link_version);

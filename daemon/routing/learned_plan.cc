@@ -114,15 +114,16 @@ std::vector<Polling> open_pollings(const Hints& hints) {
   return {Polling::kEvent, Polling::kAdaptive};
 }
 
-std::vector<Polling> pollings_to_ask_for(const Hints& server) {
-  if (server.polling || server.perf_goal == PerfGoal::kResUtil) return {};
+std::vector<Polling> pollings_to_ask_for(const LearnedPlan* learned, const Hints& server) {
+  const bool is_open = learned != nullptr && learned->pollings.size() > 1;
+  if (!is_open || server.polling || server.perf_goal == PerfGoal::kResUtil) return {};
   return open_pollings(server);
 }
 
 CallPolling LearnedPlan::polling_of(size_t choice) const {
-  const size_t number = choice % pollings.size();
-  CallPolling polling{.client = pollings[number]};
-  if (number != first_polling && goal != PerfGoal::kResUtil) polling.server = polling.client;
+  CallPolling polling{.client = pollings[choice % pollings.size()]};
+  const bool is_hinted = choice == first_polling;  // the plan of the hints is the first way
+  if (!is_hinted && goal != PerfGoal::kResUtil) polling.server = polling.client;
   return polling;
 }
 
@@ -145,7 +146,7 @@ std::optional<size_t> LearnedPlan::find(std::string_view wanted) const {
 }
 
 bool LearnedPlan::has_choices_of(const LearnedPlan& other) const {
-  return goal == other.goal && pollings == other.pollings &&
+  return goal == other.goal && pollings == other.pollings && first_polling == other.first_polling &&
          std::ranges::equal(ways, other.ways, [](const LearnedWay& one, const LearnedWay& two) {
            return one.name == two.name && one.plan.small_bytes_max == two.plan.small_bytes_max &&
                   alike(one, two);

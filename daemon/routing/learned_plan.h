@@ -7,9 +7,9 @@
 // `transport: rdma` excludes TCP, and `polling` excludes the other polling modes. Busy polling,
 // which can occupy a core, is a choice only with perf_goal latency or throughput.
 //
-// The polling mode of the hints leaves each daemon its own mode, which its hints decide. Another
-// polling mode is one for both daemons: the client's daemon asks the server's daemon for it with
-// each call (engine::kPollingMask). With perf_goal res_util it does not ask, because it cannot
+// The plan of the hints in its own polling mode leaves each daemon the mode of its hints. Each
+// other choice has one mode for both daemons: with each call the client's daemon asks the server's
+// daemon for it (engine::kPollingMask). With perf_goal res_util it does not ask, because it cannot
 // measure the processor time of the server's daemon.
 //
 // The ways differ in the slots too: a protocol that uses slots is a way with slots for the hint
@@ -70,15 +70,16 @@ struct LearnedPlan {
 // Returns the polling modes that the hints of one side leave open. Busy polling needs perf_goal
 // latency or throughput.
 std::vector<Polling> open_pollings(const Hints& hints);
-// Returns the polling modes for which the client's daemon may ask a server's daemon whose manifest
-// has `plan: learned`, and these hints for its side: none if a hint names the mode, or with
-// perf_goal res_util.
-std::vector<Polling> pollings_to_ask_for(const Hints& server);
-
 // Returns the choices of a function whose hints have `plan: learned`; null if the hints and the
 // host leave only one choice. `client` and `server` are the hints of the two sides, and `hinted` is
 // the plan of the client's side.
 std::shared_ptr<const LearnedPlan> learned_plan(const engine::Plan& hinted, const Hints& client,
                                                 const Hints& server, const engine::HostFacts& host);
+
+// Returns the polling modes for which another node's daemon may ask this node's daemon, when it
+// serves a function with these hints for its side. `learned` are the choices that this node would
+// have for calls of the function, or null. None, if these choices have only one polling mode, if a
+// hint names the mode of the server's side, or with perf_goal res_util.
+std::vector<Polling> pollings_to_ask_for(const LearnedPlan* learned, const Hints& server);
 
 }  // namespace hat

@@ -98,43 +98,54 @@ TEST(LearnedPlan, IsNullIfTheHintsLeaveOneChoice) {
   EXPECT_EQ(plan_for({.polling = Polling::kBusy, .protocol = "rfp"}), nullptr);
 }
 
-// The polling mode of the hints, which is the first one here, is not asked for.
+// The plan of the hints in its own polling mode leaves the server's daemon its own mode.
 TEST(LearnedPlan, AsksTheServersDaemonForAnotherPollingMode) {
   struct Row {
     const char* what;
     Hints hints;
-    std::vector<Polling> asked;  // of the first way
+    std::vector<Polling> asked;  // by the choices of the first way
+    bool other_ways_ask;         // also for the polling mode of the hints
   };
   const std::vector<Row> rows = {
-      {"latency", {.perf_goal = PerfGoal::kLatency}, {Polling::kEvent, Polling::kAdaptive}},
+      {"latency", {.perf_goal = PerfGoal::kLatency}, {Polling::kEvent, Polling::kAdaptive}, true},
       {"over",
        {.perf_goal = PerfGoal::kLatency, .concurrency = 64u},
-       {Polling::kBusy, Polling::kAdaptive}},
-      {"res_util", {.perf_goal = PerfGoal::kResUtil}, {}},
-      {"polling", {.polling = Polling::kBusy}, {}},
+       {Polling::kBusy, Polling::kAdaptive},
+       true},
+      {"res_util", {.perf_goal = PerfGoal::kResUtil}, {}, false},
+      {"polling", {.polling = Polling::kBusy}, {}, true},
   };
   for (const Row& row : rows) {
     const auto plan = plan_for(row.hints);
     std::vector<Polling> asked;
-    for (size_t choice = 0; choice < plan->pollings.size(); ++choice) {
+    for (size_t choice = 0; choice < plan->choices(); ++choice) {
       const CallPolling polling = plan->polling_of(choice);
-      EXPECT_EQ(polling.client, plan->pollings[choice]) << row.what;
+      EXPECT_EQ(polling.client, plan->pollings[choice % plan->pollings.size()]) << row.what;
       if (!polling.server) continue;
       EXPECT_EQ(*polling.server, polling.client) << row.what;
-      asked.push_back(*polling.server);
+      if (choice < plan->pollings.size()) asked.push_back(*polling.server);
     }
+    const CallPolling of_another_way =
+        plan->polling_of(plan->pollings.size() + plan->first_polling);
+    EXPECT_EQ(of_another_way.server.has_value(), row.other_ways_ask) << row.what;
     EXPECT_EQ(asked, row.asked) << row.what;
   }
 }
 
-TEST(LearnedPlan, MayOnlyBeAskedForWhatTheServersHintsLeaveOpen) {
+TEST(LearnedPlan, MayOnlyBeAskedForWhatTheHintsOfBothSidesLeaveOpen) {
   using enum Polling;
-  EXPECT_EQ(pollings_to_ask_for({}), (std::vector{kEvent, kAdaptive}));
-  EXPECT_EQ(pollings_to_ask_for({.perf_goal = PerfGoal::kLatency}),
-            (std::vector{kBusy, kEvent, kAdaptive}));
-  EXPECT_EQ(pollings_to_ask_for({.perf_goal = PerfGoal::kResUtil}), std::vector<Polling>());
-  EXPECT_EQ(pollings_to_ask_for({.perf_goal = PerfGoal::kLatency, .polling = kBusy}),
-            std::vector<Polling>());
+  const auto may_ask = [](const Hints& client, const Hints& server) {
+    return pollings_to_ask_for(plan_for(client).get(), server);
+  };
+  const std::vector<Polling> none;
+  const Hints latency{.perf_goal = PerfGoal::kLatency};
+  EXPECT_EQ(may_ask({}, {}), (std::vector{kEvent, kAdaptive}));
+  EXPECT_EQ(may_ask(latency, latency), (std::vector{kBusy, kEvent, kAdaptive}));
+  EXPECT_EQ(may_ask(latency, {}), (std::vector{kEvent, kAdaptive}));
+  EXPECT_EQ(may_ask(latency, {.perf_goal = PerfGoal::kResUtil}), none);
+  EXPECT_EQ(may_ask(latency, {.perf_goal = PerfGoal::kLatency, .polling = kBusy}), none);
+  EXPECT_EQ(may_ask({.polling = kBusy}, latency), none) << "the client's daemon asks for none";
+  EXPECT_EQ(pollings_to_ask_for(nullptr, latency), none) << "nothing is learned";
 }
 
 TEST(LearnedPlan, NamesItsChoices) {
@@ -149,6 +160,9 @@ TEST(LearnedPlan, KnowsWhetherItsChoicesHaveChanged) {
   EXPECT_FALSE(plan->has_choices_of(*plan_for({.perf_goal = PerfGoal::kThroughput})));
   EXPECT_FALSE(
       plan->has_choices_of(*plan_for({.perf_goal = PerfGoal::kLatency, .payload_bytes = 128})));
+  const auto over = plan_for({.perf_goal = PerfGoal::kLatency, .concurrency = 64u});
+  EXPECT_EQ(over->pollings, plan->pollings);
+  EXPECT_FALSE(plan->has_choices_of(*over)) << "another choice is that of the hints";
 }
 
 }  // namespace

@@ -30,7 +30,6 @@ Route make_route(const ServiceSpec& service, const FunctionSpec& function, bool 
   server.plan.reset();  // only the client's side learns
   // Nothing can be measured of a call without a reply. Calls of unlisted functions may have none.
   if (function.oneway || !listed) client.plan.reset();
-  const bool learns = client.plan == PlanSource::kLearned;
   Route route{
       .service = service.name,
       .method = function.name,
@@ -40,7 +39,6 @@ Route make_route(const ServiceSpec& service, const FunctionSpec& function, bool 
       .service_hints = service.hints,
       .client = call_plan(client, server, host),
       .server = make_plan(server, host),
-      .served_pollings = learns ? pollings_to_ask_for(server) : std::vector<Polling>(),
       .origin = function.origin,
       .metrics = &metrics.find(service.name, function.name),
       .access = function.access ? function.access : service.access,
@@ -48,8 +46,9 @@ Route make_route(const ServiceSpec& service, const FunctionSpec& function, bool 
       .types = types,
       .allow_unknown_fields = service.allow_unknown_fields,
   };
+  route.served_pollings = pollings_to_ask_for(route.client.learned.get(), server);
   if (!route.served_pollings.empty()) {
-    route.server.reason += "; plan=learned: the client's daemon may ask for another polling mode";
+    route.server.reason += "; plan=learned: a client's daemon may ask for another polling mode";
   }
   for (const auto& [peer, measured] : host.measured_with) {
     CallPlan to_peer = call_plan(client, server, host.for_calls_to(peer));

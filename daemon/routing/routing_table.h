@@ -52,10 +52,8 @@ struct Route {
   // By the name of a peer with a profile of its own: the plan for calls to it, if this carries them
   // in another way than `client`.
   std::map<std::string, CallPlan, std::less<>> client_to;
-  engine::Plan server;  // for a server's daemon on this host
-  // The polling modes for which the client's daemon may ask this host's daemon, if the manifest has
-  // `plan: learned`.
-  std::vector<Polling> served_pollings;
+  engine::Plan server;                   // for a server's daemon on this host
+  std::vector<Polling> served_pollings;  // pollings_to_ask_for()
   // Its place in RoutingTable::by_peer(), from 1; 0: the calls to all peers have the same plan.
   uint32_t by_peer_number = 0;
   std::string origin;

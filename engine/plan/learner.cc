@@ -21,6 +21,11 @@ constexpr double kUsualWeight = 1.0 / 64;
 // outweigh many others.
 constexpr double kResultMost = 1.5;
 
+// Returns how many epochs with the current choice make a trial's loss this share of their cost.
+uint32_t rest_for(double loss, double share) {
+  return static_cast<uint32_t>(std::ceil(loss / share));
+}
+
 }  // namespace
 
 Learner::Learner(size_t ways, size_t pollings, size_t first, uint64_t seed)
@@ -74,13 +79,12 @@ std::optional<size_t> Learner::due(TimePoint now) const {
   return best;
 }
 
-// Returns true if each choice that differs in the way or in the polling has been tried since the
-// search began, or cannot be tried now.
-bool Learner::has_tried_all() const {
+// Returns true if no choice remains that can be tried now, and was not tried since the search began
+// or the current choice changed.
+bool Learner::has_tried_all(TimePoint now) const {
   for (size_t choice = 0; choice < records_.size(); ++choice) {
     const Record& record = records_[choice];
-    const bool was_tried = record.trials != 0 || record.rejected || record.put_off;
-    if (is_neighbor(choice) && !was_tried) return false;
+    if (record.trials == 0 && !record.rejected && may_try(choice, now)) return false;
   }
   return true;
 }
@@ -181,7 +185,7 @@ void Learner::note_result(size_t choice, double result, TimePoint now) {
   record.unknown = 0;
   ++record.trials;
   record.sum += std::clamp(result, -kResultMost, kResultMost);
-  rest_after_trial(result);
+  rest_after_trial(result, now);
   const double trials = record.trials;
   const double mean = record.sum / trials;
   const double error = noise() / std::sqrt(trials);
@@ -193,10 +197,10 @@ void Learner::note_result(size_t choice, double result, TimePoint now) {
 
 // Delays the next trial until the loss of this one is at most the allowed share of the cost of the
 // epochs with the current choice between them.
-void Learner::rest_after_trial(double result) {
+void Learner::rest_after_trial(double result, TimePoint now) {
   const double loss = std::min(std::exp(result), double{kLossMost}) - 1;  // in epochs
-  const double share = has_tried_all() ? kLossShareLater : kLossShare;
-  if (loss > 0) rest_ = std::max(rest_, static_cast<uint32_t>(std::ceil(loss / share)));
+  const double share = has_tried_all(now) ? kLossShareLater : kLossShare;
+  if (loss > 0) rest_ = std::max(rest_, rest_for(loss, share));
 }
 
 void Learner::put_off(size_t choice, TimePoint now) {
@@ -256,6 +260,7 @@ void Learner::make_current(size_t choice, TimePoint now) {
 void Learner::search_again(TimePoint now) {
   searched_at_ = now;
   epochs_ = 0;
+  rest_ = std::min(rest_, rest_for(kLossMost - 1, kLossShare));
   usual_ = recent_;
   for (Record& record : records_) {
     record.rejected = record.put_off = false;

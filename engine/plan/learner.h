@@ -31,8 +31,9 @@
 // that were never tried, in the order of their numbers.
 //
 // Bounds   At most one of kEpochsPerTrial epochs is a trial. The worse a trial was, the more epochs
-//          with the current choice follow: its loss is at most kLossShare of their cost, and at
-//          most kLossShareLater once each of these choices has been tried since the search began.
+//          with the current choice follow: its loss is at most kLossShare of their cost. It is at
+//          most kLossShareLater while none of these choices remains that can be tried and was not
+//          tried since the search began or the current choice changed.
 //
 // Source   Interleaved comparison with an A/A noise floor, as bench/ compares programs. Among
 //          choices with results, the next one has the lowest confidence bound, as in UCB1 (Auer et
@@ -158,14 +159,14 @@ class Learner {
 
   bool is_neighbor(size_t choice) const;
   bool may_try(size_t choice, TimePoint now) const;
-  bool has_tried_all() const;
+  bool has_tried_all(TimePoint now) const;
   Turn turn(const Record& record) const;
   void note_cost(size_t choice, double cost);
   void note_noise(double log_cost);
   bool load_has_changed(const EpochCost& measured);
   void note_unknown(size_t choice, TimePoint now);
   void note_result(size_t choice, double result, TimePoint now);
-  void rest_after_trial(double result);
+  void rest_after_trial(double result, TimePoint now);
   void forget_results(Record& record);
   void reject(size_t choice, TimePoint now);
   void make_current(size_t choice, TimePoint now);

@@ -11,9 +11,11 @@ namespace hat {
 Polling served_polling(const Route& route, uint8_t flags, WorkerCounters& counters) {
   const std::optional<Polling> asked = engine::polling_in(flags);
   if (!asked) return route.server.polling;
+  const auto& allowed = route.served_pollings;
   const bool follows =
-      std::ranges::find(route.served_pollings, *asked) != route.served_pollings.end();
-  counters.asked_pollings[follows ? 0 : 1].add();
+      *asked == route.server.polling || std::ranges::find(allowed, *asked) != allowed.end();
+  const AskedPolling result = follows ? AskedPolling::kFollowed : AskedPolling::kNotAllowed;
+  counters.asked_pollings[static_cast<size_t>(result)].add();
   return follows ? *asked : route.server.polling;
 }
 

@@ -2,10 +2,10 @@
 // daemon/proxy/inbound/served_polling.h: chooses the polling mode in which the worker waits while
 // it serves a call of a peer.
 //
-// The mode is that of this node's plan. A client's daemon that has learned a better one
-// (`plan: learned`) asks for it in the flags of the kCall frame. This node follows only if its own
-// manifest has `plan: learned` for the function, and its hints for the server's side leave this
-// mode open (pollings_to_ask_for()): busy polling can occupy a core of this host.
+// The mode is that of this node's plan. A client's daemon that learns (`plan: learned`) asks for
+// the mode that it tries, or has found better, in the flags of the kCall frame. This node follows
+// only if its own hints allow the mode (pollings_to_ask_for()), because busy polling can occupy a
+// core of this host.
 //
 // Thread   the worker's.
 #pragma once

@@ -29,6 +29,7 @@ TEST(ServedPolling, IsTheOneThatWasAskedForIfTheHintsAllowIt) {
       {"the plan's own", kEvent, {kEvent, kAdaptive}, kEvent, 1, 0},
       {"busy is too much", kBusy, {kEvent, kAdaptive}, kEvent, 0, 1},
       {"nothing allowed", kAdaptive, {}, kEvent, 0, 1},
+      {"the plan's own, nothing allowed", kEvent, {}, kEvent, 1, 0},
   };
   for (const Row& row : rows) {
     Route route{.service = "Kv", .method = "get"};
@@ -37,8 +38,11 @@ TEST(ServedPolling, IsTheOneThatWasAskedForIfTheHintsAllowIt) {
     WorkerCounters counters;
     const uint8_t flags = engine::kLastPiece | engine::polling_flags(row.asked);
     EXPECT_EQ(served_polling(route, flags, counters), row.served) << row.what;
-    EXPECT_EQ(counters.asked_pollings[0].value(), row.followed) << row.what;
-    EXPECT_EQ(counters.asked_pollings[1].value(), row.not_allowed) << row.what;
+    const auto asked = [&](AskedPolling result) {
+      return counters.asked_pollings[static_cast<size_t>(result)].value();
+    };
+    EXPECT_EQ(asked(AskedPolling::kFollowed), row.followed) << row.what;
+    EXPECT_EQ(asked(AskedPolling::kNotAllowed), row.not_allowed) << row.what;
   }
 }
 

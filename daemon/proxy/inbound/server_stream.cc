@@ -148,7 +148,9 @@ void ServerStream::on_call(uint32_t lane, const FrameHeader& header, Bytes paylo
   if (guard_.is_restricted()) call.check = ServedCall::Check::kAwaited;
   if (!guard_.may_call(route)) call.check = ServedCall::Check::kDenied;
   call.counters->started.add();
-  call.polling = served_polling(route, header.flags, worker_.counters());
+  const bool is_denied = call.check == ServedCall::Check::kDenied;
+  call.polling =
+      is_denied ? route.server.polling : served_polling(route, header.flags, worker_.counters());
   worker_.keep_polling(call.polling);
   calls_.add(call);
   on_request_bytes(lane, header, payload.subspan(names));

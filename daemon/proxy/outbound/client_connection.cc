@@ -449,6 +449,7 @@ bool ClientConnection::find_way(Call& call) {
 // or ends.
 void ClientConnection::plan_for_peer(Call& call) {
   calls_.drop_learning(call);  // with the peer of an earlier stream
+  call.polling.server.reset();
   PeerLink& link = stream_.link();
   call.by_peer.link = &link;
   pipelines_ = pipelines_ || calls_.size() > 1;

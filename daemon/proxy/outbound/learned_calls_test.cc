@@ -79,7 +79,7 @@ TEST_F(LearnedCalls, TryThePollingModes) {
   call(pair, client, 500);
   EXPECT_GT(status(pair).trials, 0u);
   EXPECT_LT(at_first, 3u);
-  EXPECT_EQ(pair.reactor().polled_for.size(), 3u);
+  EXPECT_EQ(pair.reactor().polled_for.size(), 4u) << "the workers' limits.spin differ";
   EXPECT_LE(lanes_most_, 1u);
 }
 
@@ -95,17 +95,27 @@ TEST_F(LearnedCalls, AskTheServersDaemonForTheirPollingMode) {
   call(pair, pair.connect_client(), 500);
   const auto [followed, not_allowed] = asked_pollings(pair);
   EXPECT_GT(followed, 50u);
-  EXPECT_LT(followed, 300u) << "the calls with the polling mode of the hints do not ask";
+  EXPECT_LT(followed, 300u) << "the calls with the plan of the hints do not ask";
   EXPECT_EQ(not_allowed, 0u);
+  EXPECT_TRUE(pair.reactor().polled_for.contains(FakePair::kServerSpin));
 }
 
 TEST_F(LearnedCalls, AskInVainIfTheServersHintsNameAPollingMode) {
   FunctionSpec get = learned({.perf_goal = PerfGoal::kLatency, .protocol = "rfp"});
-  get.hints.server.polling = Polling::kEvent;
+  get.hints.server.polling = Polling::kBusy;
   FakePair pair(get);
   call(pair, pair.connect_client(), 500);
   EXPECT_EQ(asked_pollings(pair).first, 0u);
   EXPECT_GT(asked_pollings(pair).second, 50u);
+  EXPECT_FALSE(pair.reactor().polled_for.contains(FakePair::kServerSpin));
+}
+
+// With more callers than cores the plan of the hints is event polling in both daemons.
+TEST_F(LearnedCalls, AskForBusyPollingToo) {
+  FakePair pair(learned({.perf_goal = PerfGoal::kLatency, .concurrency = 64u, .protocol = "rfp"}));
+  call(pair, pair.connect_client(), 500);
+  EXPECT_GT(asked_pollings(pair).first, 50u);
+  EXPECT_EQ(asked_pollings(pair).second, 0u);
 }
 
 TEST_F(LearnedCalls, AskNoDaemonOfAnOlderLinkVersion) {
