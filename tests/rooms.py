@@ -56,7 +56,9 @@ MAY_INCLUDE = {
                 "base/"],
     "bench": ["bench/", "client/thrift/", "base/", "config/"],
     "bench/engine": ["bench/engine/", "bench/model/", "bench/account*.h", "engine/", "config/hint*.h", "base/"],
-    "bench/model": ["bench/model/", "engine/fabric/", "base/"],
+    "bench/model": ["bench/model/", "client/ring/spin_policy.h", "engine/fabric/", "base/"],
+    "bench/daemons": ["bench/daemons/", "bench/model/", "bench/account*.h", "daemon/proxy/", "daemon/metrics/",
+                      "daemon/routing/", "engine/", "config/", "base/"],
     "bench/dds": ["bench/dds/", "engine/costs/", "engine/fabric/", "base/"],
     "tests": [""],
 }

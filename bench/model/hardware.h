@@ -13,6 +13,7 @@
 namespace hat::model {
 
 // The costs of one kind of host and network card. "CPU" means processor time of the calling thread.
+// Members   many, because each is one cost, which a run can change by its name.
 struct Hardware {
   std::string_view name;
   uint32_t cores = 1;  // of a host
@@ -23,6 +24,16 @@ struct Hardware {
   Time switch_thread{};      // CPU: a core changes to this thread
   Time slice{};              // how long a thread keeps its core while others are ready
   Time frame{};              // CPU: one message in one application, without its copies
+  Time system_call{};        // CPU: a system call that does nothing
+  Time socket_message{};     // CPU: the kernel's work for a read or write on a socket of the host
+  Time tcp_message{};        // CPU: the same for TCP between hosts
+  Time ring_message{};       // CPU: a read or write on a ring
+  Time wake_call{};          // CPU: a thread wakes another thread of the host
+  Time wake_idle_call{};     // CPU: the same, if that thread gets an idle core
+  Time poll_sockets{};       // CPU: hatrpcd looks whether sockets are ready
+  Time socket_event{};       // CPU: its event loop finds one socket that is ready
+  Time iteration{};          // CPU: one iteration of hatrpcd's event loop, without system calls
+  Time relay{};              // CPU: hatrpcd's work for one read or one write of a stream
   Time sleep_call{};         // CPU: the system calls of a thread that goes to sleep
   double copied_per_ns = 1;  // CPU: bytes that a core copies in a nanosecond
   double summed_per_ns = 1;  // CPU: bytes of which a core computes the checksum in a nanosecond

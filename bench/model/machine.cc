@@ -13,21 +13,27 @@ Thread::Thread(Machine& machine) : machine_(machine) {}
 Time Thread::now() const { return machine_.schedule_.now() + charged_; }
 
 Time Thread::busy() const {
-  const bool spins = state_ == State::kSpinning;
-  return busy_ + (spins ? machine_.schedule_.now() - spins_since_ : Time(0));
+  return busy_ + (polls() ? machine_.schedule_.now() - polls_since_ : Time(0));
 }
 
 void Thread::poke(bool wakes) {
+  arrive(wakes, machine_.hardware_.interrupt + machine_.hardware_.wake_up);
+}
+
+void Thread::wake() {
+  arrive(true, machine_.has_idle_core() ? machine_.hardware_.wake_up : Time(0));
+}
+
+void Thread::arrive(bool wakes, Time wake_up) {
   poked_ = true;
   woken_ = woken_ || wakes;
-  if (state_ == State::kSpinning) {
+  if (polls()) {
     for (size_t core = 0; core < machine_.cores_.size(); ++core) {
       if (machine_.cores_[core].thread != this) continue;
-      machine_.at(core, machine_.schedule_.now(), &Machine::end_spin);
+      machine_.at(core, machine_.schedule_.now(), &Machine::end_poll);
     }
   } else if (state_ == State::kSleeping && wakes) {
     state_ = State::kReady;
-    const Time wake_up = machine_.hardware_.interrupt + machine_.hardware_.wake_up;
     machine_.schedule_.at(machine_.schedule_.now() + wake_up,
                           [this] { machine_.make_ready(*this); });
   }
@@ -38,6 +44,10 @@ Machine::Machine(Schedule& schedule, const Hardware& hardware, uint32_t cores)
 
 void Machine::start(Thread& thread) { make_ready(thread); }
 
+bool Machine::has_idle_core() const {
+  return std::ranges::find(cores_, nullptr, &Core::thread) != cores_.end();
+}
+
 // Schedules `what` for the thread that has the core now.
 void Machine::at(size_t core, Time when, void (Machine::*what)(size_t)) {
   schedule_.at(when, [this, core, what, turn = cores_[core].turn] {
@@ -45,12 +55,17 @@ void Machine::at(size_t core, Time when, void (Machine::*what)(size_t)) {
   });
 }
 
-// Gives the thread an idle core, or else a place in the queue.
+// Gives the thread an idle core, or else the core of a thread that yields, or else a place in the
+// queue.
 void Machine::make_ready(Thread& thread) {
   thread.state_ = Thread::State::kReady;
+  thread.ready_since_ = schedule_.now();
   ready_.push_back(&thread);
   const auto idle = std::ranges::find(cores_, nullptr, &Core::thread);
-  if (idle != cores_.end()) place(static_cast<size_t>(idle - cores_.begin()));
+  if (idle != cores_.end()) return place(static_cast<size_t>(idle - cores_.begin()));
+  const auto yields = std::ranges::find_if(
+      cores_, [](const Core& core) { return core.thread->state_ == Thread::State::kYielding; });
+  if (yields != cores_.end()) release(static_cast<size_t>(yields - cores_.begin()));
 }
 
 // Gives a core without a thread to the next one in the queue.
@@ -62,6 +77,7 @@ void Machine::place(size_t core) {
   own.thread = ready_.front();
   ready_.pop_front();
   own.thread->state_ = Thread::State::kRunning;
+  own.thread->waited_ += schedule_.now() - own.thread->ready_since_;
   own.thread->busy_ += hardware_.switch_thread;
   own.slice_ends = schedule_.now() + hardware_.switch_thread + hardware_.slice;
   at(core, schedule_.now() + hardware_.switch_thread, &Machine::run_step);
@@ -77,15 +93,15 @@ void Machine::begin_slice(size_t core) {
 // thread is in a step, after_step() does this.
 void Machine::end_slice(size_t core) {
   if (ready_.empty()) return begin_slice(core);
-  if (cores_[core].thread->state_ == Thread::State::kSpinning) release(core);
+  if (cores_[core].thread->polls()) release(core);
 }
 
 // Takes the core from its thread, which remains ready, and gives it to the next one.
 void Machine::release(size_t core) {
   Thread* thread = cores_[core].thread;
-  if (thread->state_ == Thread::State::kSpinning)
-    thread->busy_ += schedule_.now() - thread->spins_since_;
+  if (thread->polls()) thread->busy_ += schedule_.now() - thread->polls_since_;
   thread->state_ = Thread::State::kReady;
+  thread->ready_since_ = schedule_.now();
   ready_.push_back(thread);
   cores_[core].thread = nullptr;
   place(core);
@@ -111,20 +127,22 @@ void Machine::after_step(size_t core, Then then) {
     own.thread = nullptr;
     return place(core);
   }
+  if (then == Then::kYield && !ready_.empty()) return release(core);
   if (schedule_.now() >= own.slice_ends) {
     if (!ready_.empty()) return release(core);
     begin_slice(core);
   }
-  if (then != Then::kSpin || thread.poked_) return run_step(core);
-  thread.state_ = Thread::State::kSpinning;
-  thread.spins_since_ = schedule_.now();
+  const bool polls = then == Then::kSpin || then == Then::kYield;
+  if (!polls || thread.poked_) return run_step(core);
+  thread.state_ = then == Then::kSpin ? Thread::State::kSpinning : Thread::State::kYielding;
+  thread.polls_since_ = schedule_.now();
 }
 
-// Continues a thread that spins, because something has arrived for it.
-void Machine::end_spin(size_t core) {
+// Continues a thread that polls, because something has arrived for it.
+void Machine::end_poll(size_t core) {
   Thread& thread = *cores_[core].thread;
-  if (thread.state_ != Thread::State::kSpinning) return;
-  thread.busy_ += schedule_.now() - thread.spins_since_;
+  if (!thread.polls()) return;
+  thread.busy_ += schedule_.now() - thread.polls_since_;
   thread.state_ = Thread::State::kRunning;
   run_step(core);
 }

@@ -6,12 +6,13 @@
 // time is over. So a thread that computes for long delays the other threads of its core, and its
 // own next look at its completion queue.
 //
-//   ready ──▶ running ──▶ spinning (polls, found nothing) ──▶ running
+//   ready ──▶ running ──▶ spinning or yielding (polls, found nothing) ──▶ running
 //     ▲          │
 //     └──────────┴──▶ sleeping ──▶ ready
 //
-// A thread that spins keeps its core until its time slice ends and another thread is ready. While
-// it spins, the model runs no steps: the thread continues when something has arrived for it.
+// A thread that spins keeps its core until its time slice ends and another thread is ready. A
+// thread that yields gives up its core as soon as another thread is ready. Meanwhile the model runs
+// no steps: the thread continues when something has arrived for it, or when it gets a core again.
 //
 // The code of a step stores into memory when the step begins. So a message that is ready only after
 // computing must be sent by a later step.
@@ -20,7 +21,7 @@
 #pragma once
 
 #include <deque>
-#include <memory>
+#include <utility>
 #include <vector>
 
 #include "bench/model/hardware.h"
@@ -34,6 +35,7 @@ class Machine;
 enum class Then : uint8_t {
   kMore,   // it found work, and looks for more at once
   kSpin,   // it found nothing, and polls
+  kYield,  // it found nothing, polls, and yields its core between two polls
   kSleep,  // it found nothing, and waits for an event
 };
 
@@ -49,8 +51,16 @@ class Thread {
   void charge(Time cost) { charged_ += cost; }
   // Returns the time at which the code that runs now would run on the modelled host.
   Time now() const;
-  // Reports that something has arrived for the thread. Wakes it if it sleeps and `wakes` is true.
+  // Reports that a card has something for the thread. If the thread sleeps and `wakes` is true, an
+  // interrupt wakes it.
   void poke(bool wakes);
+  // Reports that another thread of the host has something for the thread, and wakes it if it
+  // sleeps. The thread is ready at once, or after the time Hardware::wake_up if it gets an idle
+  // core.
+  void wake();
+  bool sleeps() const { return state_ == State::kSleeping; }
+  // Returns for how long the thread was ready without a core since the last call.
+  Time take_wait() { return std::exchange(waited_, Time(0)); }
   // Returns the processor time that the thread has used so far, with the time that it spins.
   Time busy() const;
 
@@ -59,7 +69,9 @@ class Thread {
 
  private:
   friend class Machine;
-  enum class State : uint8_t { kReady, kRunning, kSpinning, kSleeping };
+  enum class State : uint8_t { kReady, kRunning, kSpinning, kYielding, kSleeping };
+  void arrive(bool wakes, Time wake_up);
+  bool polls() const { return state_ == State::kSpinning || state_ == State::kYielding; }
 
   Machine& machine_;
   State state_ = State::kReady;
@@ -67,7 +79,9 @@ class Thread {
   bool woken_ = false;  // the same, but by an event that wakes
   Time charged_{};      // in the step that runs now
   Time busy_{};
-  Time spins_since_{};
+  Time polls_since_{};  // if it spins or yields
+  Time ready_since_{};  // if it is ready
+  Time waited_{};       // was ready without a core since take_wait()
 };
 
 class Machine {
@@ -76,6 +90,7 @@ class Machine {
 
   Schedule& schedule() { return schedule_; }
   const Hardware& hardware() const { return hardware_; }
+  bool has_idle_core() const;
   void start(Thread& thread);
 
  private:
@@ -90,7 +105,7 @@ class Machine {
   void place(size_t core);
   void run_step(size_t core);
   void after_step(size_t core, Then then);
-  void end_spin(size_t core);
+  void end_poll(size_t core);
   void begin_slice(size_t core);
   void end_slice(size_t core);
   void release(size_t core);

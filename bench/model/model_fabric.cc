@@ -22,42 +22,10 @@ namespace {
 constexpr uint64_t kReadRequestBytes = 16;
 constexpr uint64_t kBelow = ~uint64_t{0};  // the id of each request of the fabric below
 
-Time time_for(uint64_t bytes, double per_ns) {
-  return Time(static_cast<int64_t>(static_cast<double>(bytes) / per_ns));
-}
-
 uint64_t bytes_of(const WorkRequest& work) {
   uint64_t bytes = 0;
   for (const Segment& segment : work.segments) bytes += segment.bytes;
   return bytes;
-}
-
-// Returns how long the wire carries a message with this payload.
-Time on_wire(const Hardware& hardware, uint64_t bytes) {
-  const uint64_t packets =
-      std::max<uint64_t>(1, (bytes + hardware.packet_bytes - 1) / hardware.packet_bytes);
-  return time_for(bytes + packets * hardware.packet_head_bytes, hardware.wire_per_ns);
-}
-
-// Returns how long PCIe carries the first or last piece of a message. It carries the other pieces
-// while the wire carries a piece.
-Time on_pcie(const Hardware& hardware, uint64_t bytes) {
-  return time_for(std::min<uint64_t>(bytes, hardware.piece_bytes), hardware.pcie_per_ns);
-}
-
-// Sends a message that the card can begin to send at `ready`. Returns when its last byte has left.
-Time send(Card& card, const Hardware& hardware, Time ready, uint64_t bytes) {
-  const Time begin = std::max(ready, card.sends_until);
-  card.sends_until = begin + std::max(hardware.message, on_wire(hardware, bytes));
-  return begin + std::max(hardware.message, on_wire(hardware, bytes));
-}
-
-// Receives a message whose last byte arrives at `arrived`. Returns when the card has it.
-Time receive(Card& card, const Hardware& hardware, Time arrived, uint64_t bytes) {
-  const Time work = std::max(hardware.message, on_wire(hardware, bytes));
-  const Time done = std::max(arrived, card.receives_until + work);
-  card.receives_until = done;
-  return done;
 }
 
 }  // namespace
@@ -65,8 +33,10 @@ Time receive(Card& card, const Hardware& hardware, Time arrived, uint64_t bytes)
 class ModelQueuePair final : public engine::QueuePair {
  public:
   ModelQueuePair(std::unique_ptr<engine::QueuePair> below, ModelCompletionQueue& send_cq,
-                 ModelCompletionQueue& recv_cq, Card& card, QueuePairs& pairs, uint32_t entries)
+                 ModelCompletionQueue& recv_cq, ModelFabric& fabric, Card& card, QueuePairs& pairs,
+                 uint32_t entries)
       : below_(std::move(below)),
+        fabric_(fabric),
         send_cq_(send_cq),
         recv_cq_(recv_cq),
         card_(card),
@@ -143,7 +113,7 @@ class ModelQueuePair final : public engine::QueuePair {
     const Time fetch = hardware().pcie_read + on_pcie(hardware(), request->bytes);
     last_ready_ = std::max(last_ready_, schedule().now() + (fetches ? fetch : Time(0)));
     schedule().at(last_ready_, [this, request, sent] {
-      const Time left = send(card_, hardware(), schedule().now(), sent);
+      const Time left = card_.send(hardware(), schedule().now(), sent);
       schedule().at(left + hardware().wire, [this, request, sent] { reach_peer(request, sent); });
     });
   }
@@ -151,7 +121,7 @@ class ModelQueuePair final : public engine::QueuePair {
   void reach_peer(const Pointer& request, uint64_t sent) {
     ModelQueuePair& peer = *pairs_.at(other_);
     const Hardware& there = peer.hardware();
-    const Time has = receive(peer.card_, there, schedule().now(), sent);
+    const Time has = peer.card_.receive(there, schedule().now(), sent);
     const bool is_read = request->work.opcode == Opcode::kRead;
     const Time moves = on_pcie(there, request->bytes);
     last_effect_ =
@@ -164,6 +134,10 @@ class ModelQueuePair final : public engine::QueuePair {
   }
 
   void take_effect(const Pointer& request) {
+    if (!std::exchange(is_used_, true)) {  // both sides must know that they are connected
+      for (ModelFabric* fabric : {&fabric_, &pairs_.at(other_)->fabric_}) fabric->look();
+      fabric_.look();  // for the answer of the other side
+    }
     WorkRequest work = request->work;
     work.id = kBelow;
     work.signaled = true;
@@ -180,9 +154,9 @@ class ModelQueuePair final : public engine::QueuePair {
     request->completion = send_cq_.completion_below(number());
     request->completion->id = request->work.id;
     if (work.opcode == Opcode::kRead) {
-      const Time left = send(peer.card_, peer.hardware(), schedule().now(), request->bytes);
+      const Time left = peer.card_.send(peer.hardware(), schedule().now(), request->bytes);
       schedule().at(left + hardware().wire, [this, request] {
-        const Time has = receive(card_, hardware(), schedule().now(), request->bytes);
+        const Time has = card_.receive(hardware(), schedule().now(), request->bytes);
         schedule().at(has + on_pcie(hardware(), request->bytes) + hardware().pcie_write,
                       [this, request] { finish(request); });
       });
@@ -205,6 +179,8 @@ class ModelQueuePair final : public engine::QueuePair {
   }
 
   const std::unique_ptr<engine::QueuePair> below_;
+  ModelFabric& fabric_;
+  bool is_used_ = false;  // a request has taken effect
   ModelCompletionQueue& send_cq_;
   ModelCompletionQueue& recv_cq_;
   Card& card_;
@@ -263,6 +239,25 @@ Result<std::unique_ptr<engine::CompletionQueue>> ModelFabric::create_completion_
   return std::make_unique<ModelCompletionQueue>(std::move(queue), thread_);
 }
 
+void ModelFabric::look() {
+  while (std::optional<engine::FabricEvent> event = below_->next_event()) {
+    events_.push_back(std::move(*event));
+  }
+}
+
+std::optional<engine::FabricEvent> ModelFabric::next_event() {
+  constexpr Time kInterval = std::chrono::microseconds(20);
+  const Time now = thread_.machine().schedule().now();
+  if (now >= looks_at_) {
+    looks_at_ = now + kInterval;
+    look();
+  }
+  if (events_.empty()) return std::nullopt;
+  engine::FabricEvent event = std::move(events_.front());
+  events_.pop_front();
+  return event;
+}
+
 size_t ModelReceiveQueue::post(std::span<const engine::ReceiveRequest> requests) {
   const size_t taken = below_->post(requests);
   thread_.charge(static_cast<int64_t>(taken) * thread_.machine().hardware().request);
@@ -281,7 +276,7 @@ Result<std::unique_ptr<engine::QueuePair>> ModelFabric::create_queue_pair(
   HAT_TRY(auto pair, below_->create_queue_pair(
                          options.with(send_cq.below(), recv_cq.below(),
                                       static_cast<ModelReceiveQueue&>(options.srq).below())));
-  return std::make_unique<ModelQueuePair>(std::move(pair), send_cq, recv_cq, card_, pairs_,
+  return std::make_unique<ModelQueuePair>(std::move(pair), send_cq, recv_cq, *this, card_, pairs_,
                                           options.send_entries);
 }
 

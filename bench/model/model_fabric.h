@@ -22,18 +22,13 @@
 #include <memory>
 #include <vector>
 
+#include "bench/model/card.h"
 #include "bench/model/machine.h"
 #include "engine/fabric/fake_fabric.h"
 
 namespace hat::model {
 
 class ModelQueuePair;
-
-// The network card of one host: what its threads share.
-struct Card {
-  Time sends_until{};     // the card is busy with messages to send
-  Time receives_until{};  // the card is busy with messages that arrive
-};
 
 // The queue pairs of a model, by their addresses.
 using QueuePairs = std::map<engine::QueuePairAddress, ModelQueuePair*>;
@@ -46,7 +41,7 @@ class ModelCompletionQueue final : public engine::CompletionQueue {
   size_t poll(std::span<engine::Completion> into) override;
   void arm(bool solicited_only) override;
   int event_fd() const override { return below_->event_fd(); }
-  void take_events() override { below_->take_events(); }
+  void take_events() override {}  // the model wakes the thread, and the fabric below need not
   Result<void> resize(uint32_t entries) override { return below_->resize(entries); }
 
   engine::CompletionQueue& below() { return *below_; }
@@ -89,16 +84,25 @@ class ModelFabric final : public engine::ForwardingFabric {
   ModelFabric(Thread& thread, Card& card, QueuePairs& pairs)
       : thread_(thread), card_(card), pairs_(pairs) {}
 
+  Result<std::unique_ptr<Fabric>> open_domain() override {
+    return std::make_unique<ModelFabric>(thread_, card_, pairs_);
+  }
   Result<std::unique_ptr<engine::CompletionQueue>> create_completion_queue(
       uint32_t entries) override;
   Result<std::unique_ptr<engine::ReceiveQueue>> create_receive_queue(uint32_t entries) override;
   Result<std::unique_ptr<engine::QueuePair>> create_queue_pair(
       const engine::QueuePairOptions& options) override;
+  std::optional<engine::FabricEvent> next_event() override;
+  // Lets the fabric below work, which it must when queue pairs connect, and keeps its events for
+  // next_event().
+  void look();
 
  private:
   Thread& thread_;
   Card& card_;
   QueuePairs& pairs_;
+  std::deque<engine::FabricEvent> events_;
+  Time looks_at_{};  // when next_event() looks again, because each look is a system call
 };
 
 }  // namespace hat::model

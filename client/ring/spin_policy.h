@@ -55,6 +55,9 @@ class SpinPolicy {
     return left_ > Duration::zero() && shared_yields_ < kSharedYieldsMax && now >= sleeps_until_;
   }
 
+  // Returns for how long it allows polling with idle yields.
+  Duration left() const { return left_; }
+
   // Records a fruitless poll and the yield after it. `took` is the time of the yield, and `polled`
   // the time of both.
   void yielded(Duration took, Duration polled) {
