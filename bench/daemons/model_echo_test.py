@@ -7,12 +7,15 @@ usage: model_echo_test.py PROGRAMS
 
 import json
 import pathlib
+import re
+import statistics
 import subprocess
 import sys
 import unittest
 
 PROGRAMS = pathlib.Path(sys.argv.pop(1)) if len(sys.argv) > 1 else None
 SECONDS = 0.01
+DOCS = pathlib.Path(__file__).resolve().parents[2] / "docs"
 LATENCY, EVENT = ("--hint", "perf_goal: latency"), ("--hint", "polling: event")
 
 
@@ -26,6 +29,23 @@ def compute(*words):
     if done.returncode != 0:
         raise AssertionError(f"{done.args}: {done.stderr}")
     return json.loads(done.stdout)
+
+
+CLIENTS = (1, 4, 16, 64)
+SETUPS = {"direct": ("--direct",), "TCP lanes": ("--link", "tcp"), "event": EVENT, "latency": LATENCY}
+
+
+def calls_per_second(local, words, clients):
+    return compute("--hardware", "two-core-vm", "--one-host", "--local", local, *words, "--clients", clients,
+                   "--seconds", 0.1)["calls_per_second"]
+
+
+def measured(rows, local, setup, clients):
+    """Returns the median of the calls per second of 64 B in a published result."""
+    direct = "direct, rings" if local == "ring" else "direct"
+    peer = direct if setup == "direct" else f"hatrpcd, {setup}"
+    return statistics.median(row["values"]["calls_per_s"] for row in rows
+                             if row["peer"] == peer and row["point"] == {"bytes": 64, "clients": clients})
 
 
 class ModelEcho(unittest.TestCase):
@@ -70,6 +90,17 @@ class ModelEcho(unittest.TestCase):
         used = sum(found[key] for key in ("client_cpu_us", "sidecar_cpu_us", "server_cpu_us"))
         self.assertLessEqual(used * found["calls_per_second"], 2.02e6)
         self.assertGreater(used * found["calls_per_second"], 1.9e6, "64 clients keep both cores busy")
+
+    def test_the_table_in_the_docs_has_the_quotients_of_model_and_measurement(self):
+        page = (DOCS / "model.md").read_text(encoding="utf-8")
+        for local, result in (("socket", "echo"), ("ring", "echo-local-shm")):
+            rows = json.loads((DOCS / "results" / f"{result}.json").read_text(encoding="utf-8"))["rows"]
+            for setup, words in SETUPS.items():
+                with self.subTest(local=local, setup=setup):
+                    [line] = re.findall(rf"^\| {local}s \| {setup} \| (.+) \|$", page, re.MULTILINE)
+                    for clients, shown in zip(CLIENTS, line.split(" | "), strict=True):
+                        quotient = calls_per_second(local, words, clients) / measured(rows, local, setup, clients)
+                        self.assertAlmostEqual(quotient, float(shown), delta=0.05, msg=f"{clients} clients")
 
     def test_refuses_wrong_options(self):
         for words in (("--local", "pipe"), ("--hardware", "none"), ("--bytes", "300000"), ("--hint", "polling: often"),

@@ -67,14 +67,14 @@ constexpr Hardware skylake_connectx5() {
 
 // The virtual machine on which the results of docs/results.md were measured: two cores of an AMD
 // EPYC under KVM, without an RDMA device. Its costs are chosen so that modelled calls of 64 B fit
-// measurements (`./dev bench run model-check`); other costs might fit as well. Its card stands for
-// the fabric `loop`: no wire, no PCIe, and no time for the bytes. So only small messages are
-// modelled.
+// published measurements (docs/model.md has a table of how well); other costs might fit as well.
+// Its card stands for the fabric `loop`: no wire, no PCIe, and no time for the bytes. So only small
+// messages are modelled.
 constexpr Hardware kTwoCoreVm{
     .name = "two-core-vm",
     .cores = 2,
     .interrupt = nanoseconds(0),
-    .wake_up = nanoseconds(20'000),
+    .wake_up = nanoseconds(15'000),
     .switch_thread = nanoseconds(1500),
     .slice = microseconds(1500),
     .frame = nanoseconds(250),
@@ -83,9 +83,9 @@ constexpr Hardware kTwoCoreVm{
     .tcp_message = nanoseconds(1900),
     .ring_message = nanoseconds(130),
     .wake_call = nanoseconds(1200),
-    .wake_idle_call = nanoseconds(15'000),
+    .wake_idle_call = nanoseconds(8000),
     .poll_sockets = nanoseconds(1200),
-    .socket_event = nanoseconds(1000),
+    .socket_event = nanoseconds(2000),
     .iteration = nanoseconds(200),
     .relay = nanoseconds(500),
     .sleep_call = nanoseconds(800),
