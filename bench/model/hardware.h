@@ -13,7 +13,7 @@
 namespace hat::model {
 
 // The costs of one kind of host and network card. "CPU" means processor time of the calling thread.
-// Members   many, because each is one cost, which a run can change by its name.
+// Members   many, because each is one cost.
 struct Hardware {
   std::string_view name;
   uint32_t cores = 1;  // of a host
@@ -62,7 +62,8 @@ struct Hardware {
 const Hardware* find_hardware(std::string_view name);
 std::vector<std::string> hardware_names();
 
-// Returns the cost with the name of its member, such as "doorbell"; nullptr if there is none.
+// Returns a cost of calls over lanes by the name of its member, such as "doorbell"; nullptr if
+// there is none.
 Time* find_cost(Hardware& hardware, std::string_view name);
 std::string cost_names();  // all, separated by ", "
 
