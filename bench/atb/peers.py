@@ -5,6 +5,7 @@ import contextlib
 import json
 import pathlib
 
+from daemons import model_load
 from tool import clock, experiment, ways
 from tool.experiment import Failed
 
@@ -45,7 +46,14 @@ NOTES = ("All processes share one machine. Without an RDMA device the daemons ex
          "Runs before 2026-11-27 looked at requests only.")
 
 
-MEASURES = (*ways.CODE, "bench/account.h", "bench/atb")
+MODEL_NOTES = ("The clients are divided among up to nine hosts, and their daemons lead to one host with the server. "
+               "Direct calls use TCP between the hosts. Client and server compute the checksum of all payloads.")
+MEASURES = (*ways.CODE, "bench/account.h", "bench/atb", *model_load.CODE)
+
+
+def notes(more=""):
+    """Returns a function for an experiment's `notes`; `more` is about its hints."""
+    return lambda options: (model_load.NOTES + MODEL_NOTES if model_load.is_model(options) else NOTES) + more
 
 
 def account(found, prefix=""):
@@ -72,6 +80,9 @@ def protocols(settings):
 
 
 def names(settings):
+    """Returns the peers of an experiment with the option --fabric."""
+    if settings.fabric == "model":
+        return [DIRECT, SERVICE, FUNCTION, *map(forcing, protocols(settings))]
     rings = [RINGS] if settings.local == "shm" else []
     return [DIRECT, *rings, HAPROXY, SERVICE, FUNCTION, *map(forcing, protocols(settings))]
 
@@ -102,6 +113,13 @@ def manifest_of(peer, goal, size, clients):
 
 def protocol_of(peer):
     return peer.removeprefix("hatrpcd, ")
+
+
+def wanted_share(peer, counts):
+    """Returns the share of calls that were carried as the peer's hints say. `counts`: calls by way."""
+    if peer in (SERVICE, FUNCTION, LEARNED):
+        return ways.rdma_share(counts)
+    return ways.planned_share(counts, protocol_of(peer))
 
 
 class Atb:
@@ -140,10 +158,7 @@ class Atb:
         return manifest_of(peer, self.goal, point["bytes"], point.get("clients", 1))
 
     def wanted_share(self, peer, _, counts):
-        """Returns the share of calls that were carried as the peer's hints say. `counts`: calls by way."""
-        if peer in (SERVICE, FUNCTION, LEARNED):
-            return ways.rdma_share(counts)
-        return ways.planned_share(counts, protocol_of(peer))
+        return wanted_share(peer, counts)
 
     def way_of(self, peer, _):
         """Returns the way of a peer at a point."""
@@ -192,3 +207,36 @@ def open_atb(settings, goal, command, values):
             **{name: lambda name=name: hatrpcd(name)
                for name in names(settings) if name.startswith("hatrpcd, ")}})
         yield Atb(site, peers, goal, command, values)
+
+
+class ModelAtb:
+    """As Atb, but computes a load on modelled hosts."""
+
+    def __init__(self, settings, goal, values, latency_percent):
+        self.settings, self.goal, self.values, self.latency_percent = settings, goal, values, latency_percent
+
+    def measure(self, peer, point, seconds):
+        clients = point.get("clients", 1)
+        manifest = None if peer == DIRECT else manifest_of(peer, self.goal, point["bytes"], clients)
+        found = model_load.run(self.settings, seconds, manifest, clients, "--workload", "atb", "--bytes", point["bytes"],
+                               "--latency-percent", self.latency_percent, "--client-hosts",
+                               min(clients, model_load.CLIENT_HOSTS))
+        results = [{**one, "calls_per_s": one["calls_per_second"]} for one in found["functions"].values() if one["calls"]]
+        values = {**self.values({"results": results, "loads": [model_load.load(found)]}),
+                  **{key: found[key] for key in ("sidecar_cpu_us", "server_cpu_us")}}
+        if manifest:
+            values["by_wanted"] = 100 * wanted_share(peer, model_load.calls_by_way(found))
+        return values
+
+
+@contextlib.contextmanager
+def open_modelled_or_atb(settings, goal, command, values, latency_percent):
+    """Yields the setup of an experiment with the option --fabric.
+
+    `latency_percent`: the share of the calls of the function `latency` in the atb command.
+    """
+    if settings.fabric == "model":
+        yield ModelAtb(settings, goal, values, latency_percent)
+        return
+    with open_atb(settings, goal, command, values) as atb:
+        yield atb

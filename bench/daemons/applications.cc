@@ -3,9 +3,10 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstdio>
-#include <cstdlib>
+#include <string_view>
 #include <utility>
+
+#include "base/check.h"
 
 namespace hat::bench {
 
@@ -32,20 +33,22 @@ uint32_t number_at(std::span<const std::byte> bytes, size_t at) {
   return value;
 }
 
-// Returns a framed message of the function echo, with one field: the call's argument (field 1), or
-// the reply's result (field 0).
-std::string echo_message(char type, int32_t seqid, const std::string& payload) {
+// Returns a framed message with one field: a call's argument (field 1), or a reply's result (field
+// 0).
+std::string message_of(char type, const std::string& function, int32_t seqid, size_t bytes) {
   const char field = type == kCall ? 1 : 0;
-  const std::string body = std::string("\x80\x01\x00", 3) + type + big_endian(4) + "echo" +
-                           big_endian(static_cast<uint32_t>(seqid)) +
-                           std::string{'\x0b', '\0', field} +
-                           big_endian(static_cast<uint32_t>(payload.size())) + payload + '\0';
+  const std::string body =
+      std::string("\x80\x01\x00", 3) + type + big_endian(static_cast<uint32_t>(function.size())) +
+      function + big_endian(static_cast<uint32_t>(seqid)) + std::string{'\x0b', '\0', field} +
+      big_endian(static_cast<uint32_t>(bytes)) + std::string(bytes, 'x') + '\0';
   return big_endian(static_cast<uint32_t>(body.size())) + body;
 }
 
-constexpr size_t kTypeAt = 4 + 3;
-constexpr size_t kSeqidAt = 4 + 4 + 4 + 4;
-constexpr size_t kPayloadAt = kSeqidAt + 4 + 3 + 4;
+constexpr size_t kNameAt = 4 + 4 + 4;
+
+std::string_view name_in(std::span<const std::byte> message) {
+  return {reinterpret_cast<const char*>(message.data()) + kNameAt, number_at(message, kNameAt - 4)};
+}
 
 Account::Clock::time_point point(Time time) { return Account::Clock::time_point(time); }
 
@@ -64,12 +67,20 @@ void Application::charge_message(size_t bytes) {
   charge(hardware.frame + model::time_for(bytes, hardware.copied_per_ns));
 }
 
-void Application::send(const std::string& message) {
+void Application::send(std::string message) {
+  CHECK(unsent_.empty()) << "a message before the end of the last one";
   charge_message(message.size());
-  const iovec all{const_cast<char*>(message.data()), message.size()};
-  if (connection_->write(side_, {&all, 1}) == message.size()) return;
-  std::fputs("model_echo: a message is larger than a connection's window\n", stderr);
-  std::exit(1);
+  unsent_ = std::move(message);
+  write_rest();
+}
+
+void Application::write_rest() {
+  if (unsent_.empty() || connection_->space(side_) == 0) return;
+  const iovec rest{unsent_.data() + sent_, unsent_.size() - sent_};
+  sent_ += connection_->write(side_, {&rest, 1});
+  if (sent_ < unsent_.size()) return;
+  unsent_.clear();
+  sent_ = 0;
 }
 
 // Returns true if a whole message was read, and handled.
@@ -94,6 +105,7 @@ Then Application::step() {
     waits_ = false;
     usual_wait_ += (now() - waits_since_ - usual_wait_) / 8;
   }
+  write_rest();
   begin();
   return read_message() ? Then::kMore : wait();
 }
@@ -117,60 +129,71 @@ Then Application::wait() {
 
 // --- Clients and servers ---
 
-EchoClient::EchoClient(model::Machine& machine, model::Card& card, model::Network& network,
-                       const Address& address, size_t bytes, const Window& window,
-                       std::vector<double>& latencies)
-    : Application(machine), payload_(bytes, 'x'), window_(window), latencies_(latencies) {
+LoadClient::LoadClient(model::Machine& machine, model::Card& card, model::Network& network,
+                       const Address& address, const Workload& workload, uint32_t seed,
+                       const Window& window, std::vector<FunctionCalls>& calls)
+    : Application(machine), workload_(workload), random_(seed), window_(window), calls_(calls) {
   use(network.connect(machine.schedule(), card, address), Connection::Side::kClient);
 }
 
-Account EchoClient::account() const {
+Account LoadClient::account() const {
   Account closed = account_;
   closed.close();
   return closed;
 }
 
-void EchoClient::begin() {
+// Returns the index of the function to call next.
+size_t LoadClient::draw() {
+  uint32_t left = static_cast<uint32_t>(random_() % 1000);
+  size_t index = 0;
+  while (left >= workload_.functions[index].per_mille)
+    left -= workload_.functions[index++].per_mille;
+  return index;
+}
+
+void LoadClient::begin() {
   if (waits() || point(now()) >= window_.end) return;
   begun_ = now();
-  send(echo_message(kCall, ++call_, payload_));
+  function_ = draw();
+  const ModelFunction& function = workload_.functions[function_];
+  send(message_of(kCall, function.name, ++call_, function.request_bytes));
 }
 
-void EchoClient::on_message(std::span<const std::byte> message) {
-  const bool is_right = message.size() == kPayloadAt + payload_.size() + 1 &&
-                        static_cast<char>(message[kTypeAt]) == kReply &&
-                        number_at(message, kSeqidAt) == static_cast<uint32_t>(call_) &&
-                        std::ranges::equal(message.subspan(kPayloadAt, payload_.size()),
-                                           std::as_bytes(std::span(payload_)));
-  if (!is_right) {
-    const auto* text = reinterpret_cast<const char*>(message.data());
-    std::fprintf(stderr, "model_echo: a wrong answer: %.*s\n", static_cast<int>(message.size()),
-                 text);
-    std::exit(1);
-  }
+void LoadClient::on_message(std::span<const std::byte> message) {
+  const ModelFunction& function = workload_.functions[function_];
+  const std::string right = message_of(kReply, function.name, call_, function.reply_bytes);
+  const std::string_view found(reinterpret_cast<const char*>(message.data()), message.size());
+  CHECK(found == right) << "a wrong answer: " << found.substr(0, 200);
   const auto time = account_.add_call(window_, point(ended_), point(begun_), point(now()));
-  if (time) latencies_.push_back(std::chrono::duration<double, std::micro>(*time).count());
+  FunctionCalls& calls = calls_[function_];
+  if (time) calls.latencies.push_back(std::chrono::duration<double, std::micro>(*time).count());
+  if (window_.counts(point(begun_), point(now()))) ++calls.ended;
   ended_ = now();
   answered_ = call_;
+  charge(function.check);
 }
 
-void EchoServerThread::on_message(std::span<const std::byte> message) {
-  const auto* bytes = reinterpret_cast<const char*>(message.data());
-  const std::string payload(bytes + kPayloadAt, message.size() - kPayloadAt - 1);
-  send(echo_message(kReply, static_cast<int32_t>(number_at(message, kSeqidAt)), payload));
+void ServerThread::on_message(std::span<const std::byte> message) {
+  const auto function =
+      std::ranges::find(workload_.functions, name_in(message), &ModelFunction::name);
+  CHECK(function != workload_.functions.end()) << "a wrong call: " << name_in(message);
+  const size_t seqid_at = kNameAt + function->name.size();
+  charge(function->work);
+  send(message_of(kReply, function->name, static_cast<int32_t>(number_at(message, seqid_at)),
+                  function->reply_bytes));
 }
 
-EchoServer::EchoServer(model::Machine& machine, model::Card& card, model::Network& network,
-                       const Address& address, Wire wire) {
-  network.listen(
-      address,
-      {.wire = wire, .card = &card, .on_connection = [this, &machine](const auto& connection) {
-         machine.start(
-             *threads_.emplace_back(std::make_unique<EchoServerThread>(machine, connection)));
-       }});
+Server::Server(model::Machine& machine, model::Card& card, model::Network& network,
+               const Address& address, Wire wire, const Workload& workload) {
+  network.listen(address, {.wire = wire,
+                           .card = &card,
+                           .on_connection = [this, &machine, &workload](const auto& connection) {
+                             machine.start(*threads_.emplace_back(
+                                 std::make_unique<ServerThread>(machine, workload, connection)));
+                           }});
 }
 
-Time EchoServer::busy() const {
+Time Server::busy() const {
   Time sum{};
   for (const auto& thread : threads_) sum += thread->busy();
   return sum;

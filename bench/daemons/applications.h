@@ -9,11 +9,13 @@
 
 #include <cstddef>
 #include <memory>
+#include <random>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "bench/account.h"
+#include "bench/daemons/workload.h"
 #include "bench/model/model_reactor.h"
 #include "bench/model/polling_wait.h"
 
@@ -25,8 +27,8 @@ class Application : public model::Thread {
   explicit Application(model::Machine& machine) : Thread(machine) {}
 
   void use(std::shared_ptr<model::Connection> connection, model::Connection::Side side);
-  // Charges the work for a message, and writes it.
-  void send(const std::string& message);
+  // Charges the work for a message, and writes it: what does not fit the connection in later steps.
+  void send(std::string message);
   // Prepares the next wait for a message: a client sends its next call.
   virtual void begin() {}
   // Handles a message, whose work was charged.
@@ -36,6 +38,7 @@ class Application : public model::Thread {
   static constexpr size_t kLengthBytes = 4;
 
   model::Then step() override;
+  void write_rest();
   bool read_message();
   void charge_message(size_t bytes);
   model::Then wait();
@@ -44,20 +47,29 @@ class Application : public model::Thread {
   model::Connection::Side side_{};
   std::vector<std::byte> message_ = std::vector<std::byte>(kLengthBytes);
   size_t filled_ = 0;  // the bytes of message_ that were read
+  std::string unsent_;
+  size_t sent_ = 0;  // bytes of unsent_
   model::PollingWait polling_{*this};
   bool waits_ = false;
   model::Time waits_since_{};
   model::Time usual_wait_{};
 };
 
-// Calls echo, one call at a time, until the window has ended.
-class EchoClient final : public Application {
+// Counts the calls of one function by all clients.
+struct FunctionCalls {
+  uint64_t ended = 0;             // in the window
+  std::vector<double> latencies;  // microseconds
+};
+
+// Calls functions of the workload, one call at a time, until the window has ended.
+class LoadClient final : public Application {
  public:
-  // Connects to `address`. The latencies are in microseconds. All arguments must outlive the
-  // client.
-  EchoClient(model::Machine& machine, model::Card& card, model::Network& network,
-             const Address& address, size_t bytes, const Window& window,
-             std::vector<double>& latencies);
+  // Connects to `address`. `seed` decides which functions the client calls. Adds its calls to
+  // `calls`, which has one element for each function of the workload. All arguments must outlive
+  // the client.
+  LoadClient(model::Machine& machine, model::Card& card, model::Network& network,
+             const Address& address, const Workload& workload, uint32_t seed, const Window& window,
+             std::vector<FunctionCalls>& calls);
 
   Account account() const;
   bool waits() const { return call_ != answered_; }
@@ -65,11 +77,14 @@ class EchoClient final : public Application {
  private:
   void begin() override;
   void on_message(std::span<const std::byte> message) override;
+  size_t draw();
 
-  const std::string payload_;
+  const Workload& workload_;
+  std::minstd_rand random_;
   const Window& window_;
-  std::vector<double>& latencies_;
+  std::vector<FunctionCalls>& calls_;
   Account account_;
+  size_t function_ = 0;  // of the last call
   int32_t call_ = 0;
   int32_t answered_ = 0;
   model::Time begun_{};
@@ -77,27 +92,31 @@ class EchoClient final : public Application {
 };
 
 // Answers the calls of one connection.
-class EchoServerThread final : public Application {
+class ServerThread final : public Application {
  public:
-  EchoServerThread(model::Machine& machine, std::shared_ptr<model::Connection> connection)
-      : Application(machine) {
+  ServerThread(model::Machine& machine, const Workload& workload,
+               std::shared_ptr<model::Connection> connection)
+      : Application(machine), workload_(workload) {
     use(std::move(connection), model::Connection::Side::kServer);
   }
 
  private:
   void on_message(std::span<const std::byte> message) override;
+
+  const Workload& workload_;
 };
 
 // Makes a thread for each connection.
-class EchoServer {
+class Server {
  public:
-  EchoServer(model::Machine& machine, model::Card& card, model::Network& network,
-             const Address& address, model::Wire wire);
+  // Answers calls of the workload at `address`. The arguments must outlive the server.
+  Server(model::Machine& machine, model::Card& card, model::Network& network,
+         const Address& address, model::Wire wire, const Workload& workload);
 
   model::Time busy() const;
 
  private:
-  std::vector<std::unique_ptr<EchoServerThread>> threads_;
+  std::vector<std::unique_ptr<ServerThread>> threads_;
 };
 
 }  // namespace hat::bench

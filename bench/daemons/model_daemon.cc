@@ -78,11 +78,11 @@ model::Time ModelDaemon::busy() const {
   return sum;
 }
 
-std::map<std::string, uint64_t> ModelDaemon::carriers() {
-  std::map<std::string, uint64_t> calls;
+std::map<std::pair<std::string, std::string>, uint64_t> ModelDaemon::ways() {
+  std::map<std::pair<std::string, std::string>, uint64_t> calls;
   for (FunctionMetrics& function : metrics_.all()) {
     for (const WayCount& one : total(function, Side::kClient).ways) {
-      calls[std::string(name(one.way.request))] += one.calls;
+      calls[{std::string(name(one.way.request)), std::string(name(one.way.reply))}] += one.calls;
     }
   }
   return calls;

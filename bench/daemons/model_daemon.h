@@ -5,7 +5,10 @@
 // Thread   one thread runs all hosts of a model.
 #pragma once
 
+#include <map>
 #include <memory>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "bench/model/model_fabric.h"
@@ -39,8 +42,9 @@ class ModelDaemon {
 
   // Returns the processor time that the workers have used.
   model::Time busy() const;
-  // Returns how many calls of the client's side each carrier has carried, such as "rfp".
-  std::map<std::string, uint64_t> carriers();
+  // Returns how many calls of the client's side each way has carried: the names of the protocols of
+  // the request and of the reply.
+  std::map<std::pair<std::string, std::string>, uint64_t> ways();
 
  private:
   struct One {

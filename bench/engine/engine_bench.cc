@@ -30,6 +30,7 @@ usage: engine_bench MEASUREMENT [options]
 options:
   --fabric loop|verbs|model  default loop; verbs needs the devices rxe1 and rxe2 (./dev lab);
                              model: modelled hosts and network cards, in virtual time; only calls
+                             and oneway
   --protocol NAME            default direct_write_imm
   --size BYTES               default 64
   --clients N                default 1
@@ -113,8 +114,13 @@ Result<Action> parse(const std::vector<std::string>& arguments, Settings& settin
   HAT_TRY(const Action action, parser.parse(arguments));
   measurement = parser.chosen_command();
   const bool is_model = settings.fabric == "model";
-  if (is_model && (measurement != "calls" || settings.polling == Polling::kAdaptive)) {
-    return fail(ErrorCode::kInvalid, "--fabric model has only calls, with busy or event polling");
+  const bool is_modelled = measurement == "calls" || measurement == "oneway";
+  if (is_model && (!is_modelled || settings.polling == Polling::kAdaptive)) {
+    return fail(ErrorCode::kInvalid,
+                "--fabric model has only calls and oneway, with busy or event polling");
+  }
+  if (is_model && settings.zero_copy) {
+    return fail(ErrorCode::kInvalid, "--zero-copy does not go with --fabric model");
   }
   if (!is_model && only_model != nullptr) {
     return fail(ErrorCode::kInvalid, std::string(only_model) + " needs --fabric model");

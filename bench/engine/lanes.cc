@@ -317,6 +317,7 @@ void measure_calls(const Settings& settings) {
 }
 
 void measure_oneway(const Settings& settings) {
+  if (settings.fabric == "model") return model_oneway(settings);
   uint64_t messages = 0;
   double seconds = 0;
   double client_cpu = 0;

@@ -27,9 +27,11 @@ struct Settings {
 };
 
 void measure_calls(const Settings& settings);
-// Does the same in virtual time, on modelled hosts, with a thread for each lane.
-void model_calls(const Settings& settings);
 void measure_oneway(const Settings& settings);
+// Measures calls, or messages in one direction, in virtual time on modelled hosts, with a thread
+// for each lane.
+void model_calls(const Settings& settings);
+void model_oneway(const Settings& settings);
 void measure_flag(const Settings& settings);
 void measure_memcpy(const Settings& settings);
 void measure_costs(const Settings& settings);

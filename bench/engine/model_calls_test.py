@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""bench/engine/model_calls_test.py: tests `engine_bench calls --fabric model`.
+"""bench/engine/model_calls_test.py: tests `engine_bench --fabric model`.
 
 usage: model_calls_test.py PROGRAMS
 """
@@ -17,8 +17,8 @@ sys.path.insert(0, str(BENCH))
 from engine.engine_bench import PROTOCOLS  # noqa: E402
 
 
-def compute(*words):
-    command = [PROGRAMS / "engine_bench", "calls", "--fabric", "model", "--seconds", "0.002", *map(str, words)]
+def compute(*words, kind="calls"):
+    command = [PROGRAMS / "engine_bench", kind, "--fabric", "model", "--seconds", "0.002", *map(str, words)]
     return json.loads(subprocess.run(command, check=True, capture_output=True, timeout=60).stdout)
 
 
@@ -53,6 +53,14 @@ class ModelCalls(unittest.TestCase):
             with self.subTest(protocol=protocol):
                 self.assertGreater(compute("--protocol", protocol, "--size", size)["p50_us"], wire + copies)
 
+    def test_messages_in_one_direction_use_the_wire(self):
+        for words in (("--protocol", "hipower"), ("--protocol", "direct_write_imm", "--confirm-each"), ("--protocol", "write_rndv")):
+            with self.subTest(words=words):
+                small, large = (compute(*words, "--size", size, kind="oneway") for size in (64, 4096))
+                self.assertGreater(small["messages_per_second"], 100e3)
+                self.assertLess(large["gigabytes_per_second"], 12.5)
+                self.assertGreater(large["gigabytes_per_second"], 4)
+
     def test_equal_runs_compute_equal_values(self):
         words = ("--clients", 40, "--polling", "event", "--protocol", "rfp")
         self.assertEqual(compute(*words), compute(*words))
@@ -68,7 +76,8 @@ class ModelCalls(unittest.TestCase):
     def test_refuses_options_that_do_not_fit(self):
         for words in (("calls", "--times", "doorbell=2"), ("calls", "--client-hosts", "2"),
                       ("calls", "--fabric", "model", "--times", "door=2"),
-                      ("calls", "--fabric", "model", "--polling", "adaptive"), ("oneway", "--fabric", "model")):
+                      ("calls", "--fabric", "model", "--polling", "adaptive"), ("flag", "--fabric", "model"),
+                      ("oneway", "--fabric", "model", "--zero-copy")):
             with self.subTest(words=words):
                 done = subprocess.run([PROGRAMS / "engine_bench", *words], capture_output=True, check=False, timeout=60)
                 self.assertEqual((done.returncode, done.stdout), (2, b""))

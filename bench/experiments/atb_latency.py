@@ -2,6 +2,7 @@
 """bench/experiments/atb_latency.py: runs ATB's latency benchmark, as in HatRPC (SC'21), Figure 11."""
 
 from atb import peers
+from daemons import model_load
 from tool import chart, clock, experiment
 
 
@@ -16,7 +17,7 @@ def values(found):
 
 
 def open_peers(settings):
-    return peers.open_atb(settings, "latency", command, values)
+    return peers.open_modelled_or_atb(settings, "latency", command, values, 100)
 
 
 EXPERIMENT = experiment.Experiment(
@@ -27,7 +28,7 @@ EXPERIMENT = experiment.Experiment(
     peers=peers.names, points=lambda settings: [{"bytes": size} for size in settings.bytes],
     open=open_peers, seconds=0.8, rounds=3, warm_up=0,
     options=[
-        peers.LOCAL, peers.PROTOCOLS,
+        model_load.FABRIC, peers.LOCAL, peers.PROTOCOLS,
         experiment.Option("--bytes", "payloads of request and answer",
                           [4, 16, 64, 256, 1024, 4096, 16384, 65536, 262144, 524288],
                           quick=[4, 524288])],
@@ -40,4 +41,4 @@ EXPERIMENT = experiment.Experiment(
     charts=[chart.Lines("average_us", "bytes", "Average latency", log_x=True, log_y=True),
             chart.Lines("p99_us", "bytes", "Latency, p99", log_x=True, log_y=True,
                         in_docs=False)],
-    notes=peers.NOTES)
+    notes=peers.notes(), model=model_load.model)

@@ -2,6 +2,7 @@
 """bench/experiments/atb_mix.py: runs ATB's mix benchmark, as in HatRPC (SC'21), Figures 13 and 14."""
 
 from atb import peers
+from daemons import model_load
 from tool import chart, clock, experiment
 
 
@@ -36,7 +37,7 @@ def open_peers(settings):
         return ["mix", *sizes, "--latency-percent", settings.latency_percent,
                 *peers.clients_words(point, settings)]
 
-    return peers.open_atb(settings, "throughput", command, values)
+    return peers.open_modelled_or_atb(settings, "throughput", command, values, settings.latency_percent)
 
 
 EXPERIMENT = experiment.Experiment(
@@ -46,7 +47,7 @@ EXPERIMENT = experiment.Experiment(
     source="HatRPC (SC'21), Figures 13 (512 B) and 14 (128 KiB)",
     peers=peers.names, points=points, open=open_peers, seconds=0.8, rounds=3, warm_up=0,
     options=[
-        peers.LOCAL, peers.PROTOCOLS, peers.PROCESSES,
+        model_load.FABRIC, peers.LOCAL, peers.PROTOCOLS, peers.PROCESSES,
         experiment.Option("--bytes", "payloads of requests and answers of both", [512, 131072]),
         experiment.Option("--clients", "how many call at once", [1, 4, 16, 64, 256], quick=[1, 16]),
         experiment.Option("--latency-percent", "calls of the latency function among 100", 50)],
@@ -61,5 +62,6 @@ EXPERIMENT = experiment.Experiment(
                         log_y=True),
             chart.Lines("calls_per_s", "clients", "Throughput calls per second", log_x=True,
                         log_y=True)],
-    notes=peers.NOTES + " With service hints both functions have perf_goal=throughput; with "
-                        "function hints each has its own.")
+    notes=peers.notes(" With service hints both functions have perf_goal=throughput; with "
+                        "function hints each has its own."),
+    model=model_load.model)

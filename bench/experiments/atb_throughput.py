@@ -2,6 +2,7 @@
 """bench/experiments/atb_throughput.py: runs ATB's throughput benchmark, as in HatRPC (SC'21), Figure 12."""
 
 from atb import peers
+from daemons import model_load
 from tool import chart, clock, experiment
 
 
@@ -19,7 +20,7 @@ def open_peers(settings):
     def command(point):
         return ["throughput", "--size", point["bytes"], *peers.clients_words(point, settings)]
 
-    return peers.open_atb(settings, "throughput", command, values)
+    return peers.open_modelled_or_atb(settings, "throughput", command, values, 0)
 
 
 EXPERIMENT = experiment.Experiment(
@@ -29,7 +30,7 @@ EXPERIMENT = experiment.Experiment(
     source="HatRPC (SC'21), Figure 12",
     peers=peers.names, points=points, open=open_peers, seconds=0.8, rounds=3, warm_up=0,
     options=[
-        peers.LOCAL, peers.PROTOCOLS, peers.PROCESSES,
+        model_load.FABRIC, peers.LOCAL, peers.PROTOCOLS, peers.PROCESSES,
         experiment.Option("--bytes", "payloads of request and answer", [512, 131072]),
         experiment.Option("--clients", "how many call at once", [1, 4, 16, 64, 256, 512],
                           quick=[1, 64])],
@@ -39,4 +40,4 @@ EXPERIMENT = experiment.Experiment(
            **clock.UNITS, **peers.COSTS},
     clocks=(clock.Clock(("p50_us", "p99_us")),), measures=peers.MEASURES,
     charts=[chart.Lines("calls_per_s", "clients", "Calls per second", log_x=True, log_y=True)],
-    notes=peers.NOTES)
+    notes=peers.notes(), model=model_load.model)

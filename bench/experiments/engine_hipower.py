@@ -24,12 +24,12 @@ EXPERIMENT = experiment.Experiment(
     question="Do one-way messages gain if the receiver finds them without a completion?",
     source="HiPower (NPC'19), section 4", peers=list(WORDS), points=points, seconds=0.3, rounds=3,
     warm_up=0, open=engine_bench.opener(words_of, NAMES),
-    options=[engine_bench.FABRIC,
+    options=[engine_bench.CALLS_FABRIC,
              experiment.Option("--bytes", "sizes of a message", [64, 512, 1024, 4096], quick=[64])],
     clocks=engine_bench.NO_CALLS, measures=engine_bench.MEASURES,
     units={"messages_per_s": experiment.Unit("messages/s", "higher", "messages per second"),
            "sender_cpu_us": experiment.Unit("µs", "lower", "CPU per message: sender"),
            "receiver_cpu_us": experiment.Unit("µs", "lower", "CPU per message: receiver")},
     charts=[chart.Lines("messages_per_s", "bytes", "Messages per second", log_x=True)],
-    notes=engine_bench.NOTES + "Four lanes to one receiver take the place of gather and "
-                               "broadcast. Polling is busy. " + engine_bench.CPU_NOTES)
+    notes=engine_bench.notes("Four lanes to one receiver take the place of gather and broadcast. Polling is busy. "
+                             + engine_bench.CPU_NOTES), model=engine_bench.model)

@@ -119,7 +119,7 @@ void Connection::send(Side side, size_t bytes, std::function<void(End& to)> what
 void Connection::tell(Side side) {
   const End& end = at(side);
   if (end.on_news) end.on_news();
-  wire_ == Wire::kTcp ? end.thread->poke(true) : end.thread->wake();
+  wire_ == Wire::kTcp ? end.thread->poke(true) : end.thread->wake(at(other(side)).thread);
 }
 
 }  // namespace hat::model

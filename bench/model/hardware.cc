@@ -75,7 +75,7 @@ constexpr Hardware kTwoCoreVm{
     .cores = 2,
     .interrupt = nanoseconds(0),
     .wake_up = nanoseconds(15'000),
-    .switch_thread = nanoseconds(1500),
+    .switch_thread = nanoseconds(1800),
     .slice = microseconds(1500),
     .frame = nanoseconds(250),
     .system_call = nanoseconds(300),

@@ -20,7 +20,11 @@ void Thread::poke(bool wakes) {
   arrive(wakes, machine_.hardware_.interrupt + machine_.hardware_.wake_up);
 }
 
-void Thread::wake() {
+void Thread::wake(const Thread* by) {
+  if (state_ == State::kSleeping && by != nullptr && by->state_ == State::kRunning) {
+    DCHECK(&by->machine_ == &machine_);
+    core_ = by->core_;
+  }
   arrive(true, machine_.has_idle_core() ? machine_.hardware_.wake_up : Time(0));
 }
 
@@ -28,10 +32,7 @@ void Thread::arrive(bool wakes, Time wake_up) {
   poked_ = true;
   woken_ = woken_ || wakes;
   if (polls()) {
-    for (size_t core = 0; core < machine_.cores_.size(); ++core) {
-      if (machine_.cores_[core].thread != this) continue;
-      machine_.at(core, machine_.schedule_.now(), &Machine::end_poll);
-    }
+    machine_.at(core_, machine_.schedule_.now(), &Machine::end_poll);
   } else if (state_ == State::kSleeping && wakes) {
     state_ = State::kReady;
     machine_.schedule_.at(machine_.schedule_.now() + wake_up,
@@ -42,7 +43,11 @@ void Thread::arrive(bool wakes, Time wake_up) {
 Machine::Machine(Schedule& schedule, const Hardware& hardware, uint32_t cores)
     : schedule_(schedule), hardware_(hardware), cores_(cores) {}
 
-void Machine::start(Thread& thread) { make_ready(thread); }
+// Divides the threads among the cores, as Linux does with new threads.
+void Machine::start(Thread& thread) {
+  thread.core_ = started_++ % cores_.size();
+  make_ready(thread);
+}
 
 bool Machine::has_idle_core() const {
   return std::ranges::find(cores_, nullptr, &Core::thread) != cores_.end();
@@ -55,27 +60,55 @@ void Machine::at(size_t core, Time when, void (Machine::*what)(size_t)) {
   });
 }
 
-// Gives the thread an idle core, or else the core of a thread that yields, or else a place in the
-// queue.
+// Gives the thread its core, if that is idle or its thread yields, or another idle core, or else a
+// place in the queue of its core.
 void Machine::make_ready(Thread& thread) {
+  if (cores_[thread.core_].thread != nullptr) {
+    const auto idle = std::ranges::find(cores_, nullptr, &Core::thread);
+    if (idle != cores_.end()) thread.core_ = static_cast<size_t>(idle - cores_.begin());
+  }
+  Core& own = cores_[thread.core_];
   thread.state_ = Thread::State::kReady;
   thread.ready_since_ = schedule_.now();
-  ready_.push_back(&thread);
-  const auto idle = std::ranges::find(cores_, nullptr, &Core::thread);
-  if (idle != cores_.end()) return place(static_cast<size_t>(idle - cores_.begin()));
-  const auto yields = std::ranges::find_if(
-      cores_, [](const Core& core) { return core.thread->state_ == Thread::State::kYielding; });
-  if (yields != cores_.end()) release(static_cast<size_t>(yields - cores_.begin()));
+  own.ready.push_back(&thread);
+  if (own.thread == nullptr) return place(thread.core_);
+  if (own.thread->state_ == Thread::State::kYielding) release(thread.core_);
 }
 
-// Gives a core without a thread to the next one in the queue.
+// Moves the last thread of a core's queue to another one.
+void Machine::move_last(Core& from, Core& to) {
+  Thread* thread = from.ready.back();
+  from.ready.pop_back();
+  thread->core_ = static_cast<size_t>(&to - cores_.data());
+  to.ready.push_back(thread);
+}
+
+// Moves a thread from the longest queue to the shortest one, if the difference is more than one
+// thread, and if this was not done for a while.
+void Machine::balance() {
+  constexpr Time kInterval = std::chrono::milliseconds(1);
+  if (schedule_.now() < balanced_ + kInterval) return;
+  balanced_ = schedule_.now();
+  const auto [shortest, longest] =
+      std::ranges::minmax_element(cores_, {}, [](const Core& core) { return core.ready.size(); });
+  if (longest->ready.size() < shortest->ready.size() + 2) return;
+  move_last(*longest, *shortest);
+}
+
+// Gives a core without a thread to the next one of its queue, or else of the longest queue.
 void Machine::place(size_t core) {
+  balance();
   Core& own = cores_[core];
   DCHECK(own.thread == nullptr);
   ++own.turn;
-  if (ready_.empty()) return;
-  own.thread = ready_.front();
-  ready_.pop_front();
+  if (own.ready.empty()) {
+    const auto longest =
+        std::ranges::max_element(cores_, {}, [](const Core& other) { return other.ready.size(); });
+    if (longest->ready.empty()) return;
+    move_last(*longest, own);
+  }
+  own.thread = own.ready.front();
+  own.ready.pop_front();
   own.thread->state_ = Thread::State::kRunning;
   own.thread->waited_ += schedule_.now() - own.thread->ready_since_;
   own.thread->busy_ += hardware_.switch_thread;
@@ -92,7 +125,8 @@ void Machine::begin_slice(size_t core) {
 // Ends the turn of the thread if another one is ready, and otherwise gives it a new slice. If the
 // thread is in a step, after_step() does this.
 void Machine::end_slice(size_t core) {
-  if (ready_.empty()) return begin_slice(core);
+  balance();
+  if (cores_[core].ready.empty()) return begin_slice(core);
   if (cores_[core].thread->polls()) release(core);
 }
 
@@ -102,7 +136,7 @@ void Machine::release(size_t core) {
   if (thread->polls()) thread->busy_ += schedule_.now() - thread->polls_since_;
   thread->state_ = Thread::State::kReady;
   thread->ready_since_ = schedule_.now();
-  ready_.push_back(thread);
+  cores_[core].ready.push_back(thread);
   cores_[core].thread = nullptr;
   place(core);
 }
@@ -127,9 +161,9 @@ void Machine::after_step(size_t core, Then then) {
     own.thread = nullptr;
     return place(core);
   }
-  if (then == Then::kYield && !ready_.empty()) return release(core);
+  if (then == Then::kYield && !own.ready.empty()) return release(core);
   if (schedule_.now() >= own.slice_ends) {
-    if (!ready_.empty()) return release(core);
+    if (!own.ready.empty()) return release(core);
     begin_slice(core);
   }
   const bool polls = then == Then::kSpin || then == Then::kYield;

@@ -14,6 +14,11 @@
 // thread that yields gives up its core as soon as another thread is ready. Meanwhile the model runs
 // no steps: the thread continues when something has arrived for it, or when it gets a core again.
 //
+// As in Linux, each core has a queue of its own threads that are ready. A thread that wakes gets an
+// idle core if there is one, and otherwise a place in the queue of the core whose thread has woken
+// it, or else of the core on which it ran last. A core without a ready thread takes one of another
+// queue. From time to time the longest queue gives a thread to the shortest one.
+//
 // The code of a step stores into memory when the step begins. So a message that is ready only after
 // computing must be sent by a later step.
 //
@@ -54,10 +59,10 @@ class Thread {
   // Reports that a card has something for the thread. If the thread sleeps and `wakes` is true, an
   // interrupt wakes it.
   void poke(bool wakes);
-  // Reports that another thread of the host has something for the thread, and wakes it if it
-  // sleeps. The thread is ready at once, or after the time Hardware::wake_up if it gets an idle
-  // core.
-  void wake();
+  // Reports that the thread `by` of the host (nullptr: no thread) has something for the thread, and
+  // wakes it if it sleeps. The thread is ready at once, or after the time Hardware::wake_up if it
+  // gets an idle core.
+  void wake(const Thread* by = nullptr);
   bool sleeps() const { return state_ == State::kSleeping; }
   // Returns for how long the thread was ready without a core since the last call.
   Time take_wait() { return std::exchange(waited_, Time(0)); }
@@ -74,6 +79,7 @@ class Thread {
   bool polls() const { return state_ == State::kSpinning || state_ == State::kYielding; }
 
   Machine& machine_;
+  size_t core_ = 0;  // runs it, or has it in its queue, or ran it last
   State state_ = State::kReady;
   bool poked_ = false;  // since its last step began
   bool woken_ = false;  // the same, but by an event that wakes
@@ -99,9 +105,12 @@ class Machine {
     Thread* thread = nullptr;
     Time slice_ends{};
     uint64_t turn = 0;  // counts the threads that ran, so that events of earlier turns do nothing
+    std::deque<Thread*> ready;
   };
 
   void make_ready(Thread& thread);
+  void move_last(Core& from, Core& to);
+  void balance();
   void place(size_t core);
   void run_step(size_t core);
   void after_step(size_t core, Then then);
@@ -114,7 +123,8 @@ class Machine {
   Schedule& schedule_;
   const Hardware& hardware_;
   std::vector<Core> cores_;
-  std::deque<Thread*> ready_;
+  size_t started_ = 0;  // threads
+  Time balanced_{};
 };
 
 }  // namespace hat::model

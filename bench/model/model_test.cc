@@ -121,12 +121,72 @@ TEST(Machine, AThreadGetsANewSliceIfTheOldOneEndsDuringItsStep) {
     steps.push_back(self.now());
     return Then::kSleep;
   });
+  Worker fourth(machine, computes_once(0us, Then::kSleep));  // in the queue of the same core
   for (Worker* worker : {&one, &other, &third}) machine.start(*worker);
-  schedule.at(200us, [&] { machine.start(last); });
+  schedule.at(200us, [&] {
+    machine.start(fourth);
+    machine.start(last);
+  });
   schedule.run_until(1ms);
   // The slice of `one` ends after 101 µs, while `third` waits. Its new slice begins with the end of
   // its step, and it gives its core to `last` when this slice ends.
   EXPECT_EQ(steps, (std::vector<Time>{1us + 150us + 100us + 1us}));
+}
+
+TEST(Machine, AThreadThatWakesGetsAnIdleCoreOrThatOfTheThreadThatWakesIt) {
+  for (const bool has_idle_core : {false, true}) {
+    Schedule schedule;
+    Machine machine(schedule, kHardware, has_idle_core ? 3 : 2);
+    Worker yields(machine, [](Worker&) { return Then::kYield; });
+    Worker computes(machine, [](Worker& self) {
+      self.charge(10us);
+      return Then::kMore;
+    });
+    std::vector<Time> steps;
+    Worker sleeps(machine, [&](Worker& self) {
+      steps.push_back(self.now());
+      return Then::kSleep;
+    });
+    for (Worker* worker : {&yields, &computes, &sleeps}) machine.start(*worker);
+    schedule.at(50us, [&] { sleeps.wake(&computes); });
+    schedule.run_until(1ms);
+    // Without an idle core it waits for the end of the slice of `computes`, although the other core
+    // has a thread that yields. Both have the cores since 1 µs.
+    const Time then = has_idle_core ? 50us + 3us + 1us : 1us + 100us + 1us;
+    ASSERT_EQ(steps.size(), 2u);
+    EXPECT_EQ(steps[1], then);
+  }
+}
+
+TEST(Machine, LongQueuesGiveThreadsToShortOnes) {
+  Schedule schedule;
+  Machine machine(schedule, kHardware, 2);
+  const auto computes = [](Worker& self) {
+    self.charge(10us);
+    return Then::kMore;
+  };
+  Worker one(machine, computes);
+  Worker other(machine, computes);
+  bool sleep = true;
+  const auto sleeps_first = [&](Worker& self) {
+    self.charge(10us);
+    return sleep ? Then::kSleep : Then::kMore;
+  };
+  Worker woken[] = {{machine, sleeps_first},
+                    {machine, sleeps_first},
+                    {machine, sleeps_first},
+                    {machine, sleeps_first}};
+  for (Worker& worker : woken) machine.start(worker);
+  schedule.at(1ms, [&] {
+    machine.start(one);
+    machine.start(other);
+  });
+  schedule.at(2ms, [&] {
+    sleep = false;
+    for (Worker& worker : woken) worker.wake(&one);
+  });
+  schedule.run_until(102ms);
+  for (const Worker& worker : woken) EXPECT_NEAR(double(worker.busy().count()), 100e6 / 3, 6e6);
 }
 
 TEST(Machine, AThreadThatSleepsContinuesAfterItsWakeUp) {

@@ -9,17 +9,31 @@ All ways lead to one store, as in HatRPC (SC'21) 5.4. The peers (set-ups) that u
 
 import contextlib
 
+from daemons import model_load
 from tool import chart, clock, experiment, ways
 from ycsb import setting
 
 PROTOCOLS = {"AR-gRPC": "ar_grpc", "HERD": "herd", "Pilaf": "pilaf", "RFP": "rfp"}
 PEERS = ["direct", "HAProxy pair", *PROTOCOLS, "HatRPC-Service", "HatRPC-Function"]
 OPERATIONS = {"read": "GET", "update": "PUT", "multiread": "MULTIGET", "multiupdate": "MULTIPUT"}
-MEASURES = (*ways.CODE, "bench/account.h", "kv")
+MEASURES = (*ways.CODE, "bench/account.h", "kv", *model_load.CODE)
 TIMES = {"avg_us": "average", "p50_us": "p50", "p95_us": "p95", "p99_us": "p99"}
+NOTES = (
+    "The clients, both daemons and the store share one machine and its cores; between the "
+    "daemons there is no NIC. As in the paper, AR-gRPC, HERD, Pilaf and RFP are emulated: their "
+    "protocol is forced, on the same store. An operation of ten records counts once. "
+    "The file of all values has as_planned: the share of the calls whose request and reply used the "
+    "forced protocol (or its rendezvous, for messages that fit no slot), or whose request used any RDMA "
+    "protocol if hints choose. The other calls used TCP, or had a reply that another protocol carried. "
+    "Runs before 2026-11-27 looked at requests only.")
+MODEL_NOTES = model_load.NOTES + (
+    "As in the paper, the clients are divided among four hosts, one host has the store, and AR-gRPC, HERD, Pilaf and "
+    "RFP are emulated: their protocol is forced. Direct calls use TCP between the hosts. The times of the store are "
+    "assumed. An operation of ten records counts once.")
 GOAL_THREADS = [1, 4, 16, 64]
 WARM_UP = 0.2  # seconds before each measurement, because each begins with new connections
 LOAD_SECONDS = 60
+MODEL_CLIENT_HOSTS = 4  # as in HatRPC (SC'21) 5.4
 
 
 def service_manifest(whole, **hint):
@@ -34,6 +48,11 @@ def manifests(whole):
     """Returns the manifest of each peer that uses hatrpcds, by the peer's name."""
     return {**{peer: service_manifest(whole, protocol=name) for peer, name in PROTOCOLS.items()},
             "HatRPC-Service": service_manifest(whole), "HatRPC-Function": whole}
+
+
+def planned_share(peer, calls):
+    """Returns the share of the calls (by way) that were carried as the peer's manifest says."""
+    return ways.planned_share(calls, PROTOCOLS[peer]) if peer in PROTOCOLS else ways.rdma_share(calls)
 
 
 class Comparison:
@@ -63,13 +82,36 @@ class Comparison:
                 values |= {f"{operation}_{time}": times[time] for time in TIMES}
         if way.admins:
             calls = way.calls_by_way() - before
-            values["as_planned"] = (ways.planned_share(calls, PROTOCOLS[peer]) if peer in PROTOCOLS
-                                    else ways.rdma_share(calls))
+            values["as_planned"] = planned_share(peer, calls)
+        return values
+
+
+class ModelComparison:
+    """As Comparison, but computes a load on modelled hosts."""
+
+    def __init__(self, settings, workload):
+        self.settings, self.workload = settings, workload
+        self.manifests = {"direct": None, **manifests(setting.manifest(settings.programs))}
+
+    def measure(self, peer, point, seconds):
+        threads = point["threads"]
+        found = model_load.run(self.settings, seconds, self.manifests[peer], threads, "--workload", self.workload,
+                               "--client-hosts", min(threads, MODEL_CLIENT_HOSTS))
+        values = model_load.load(found)
+        for operation, name in OPERATIONS.items():
+            times = found["functions"][name.lower()]
+            if times["calls"]:
+                values |= {f"{operation}_{time}": times["average_us" if time == "avg_us" else time] for time in TIMES}
+        if peer != "direct":
+            values["as_planned"] = planned_share(peer, model_load.calls_by_way(found))
         return values
 
 
 @contextlib.contextmanager
 def open_peers(settings, workload):
+    if settings.fabric == "model":
+        yield ModelComparison(settings, f"ycsb-{workload.name}")
+        return
     # If hatrpcd uses rings, HAProxy (which has no rings) and the direct calls use TCP, to the same store.
     sockets = "tcp" if settings.local == "shm" else settings.local
     with ways.Site(settings) as site, setting.folder_in_memory() as data:
@@ -91,6 +133,8 @@ def open_peers(settings, workload):
 
 
 def peers(settings):
+    if settings.fabric == "model":
+        return ["direct", *PROTOCOLS, "HatRPC-Service", "HatRPC-Function"]
     return ["direct", *(["direct, rings"] if settings.local == "shm" else []), *PEERS[1:]]
 
 
@@ -106,6 +150,8 @@ def units():
 
 def goals(options):
     """Returns the goals: the rate with function hints must be at least 95 % of the rate with any single protocol."""
+    if model_load.is_model(options):
+        return []
     wanted = {**dict.fromkeys(PROTOCOLS, 0.95),
               **({"direct": 1.5} if options.get("--local") == "shm" else {})}
     return [experiment.Goal(f"{threads} client{'s' if threads > 1 else ''}: operations per second of "
@@ -134,6 +180,7 @@ def make(name, letter, figure, shares):
         points=lambda settings: [{"threads": threads} for threads in settings.threads],
         open=lambda settings: open_peers(settings, setting.workload(letter)),
         options=[
+            model_load.FABRIC,
             experiment.Option("--local", "connection between each application and the sidecar of its "
                               "host: sockets, or rings of shared memory", "tcp", ways.LOCALS),
             experiment.Option("--threads", "number of clients at the same time", [1, 2, 4, 8, 16, 32, 64],
@@ -150,10 +197,5 @@ def make(name, letter, figure, shares):
                   for operation, words in OPERATIONS.items()),
                 *(chart.Lines(f"{operation}_p99_us", "threads", f"{words}, p99", log_x=True,
                               log_y=True, in_docs=False) for operation, words in OPERATIONS.items())],
-        notes="The clients, both daemons and the store share one machine and its cores; between the "
-              "daemons there is no NIC. As in the paper, AR-gRPC, HERD, Pilaf and RFP are emulated: their "
-              "protocol is forced, on the same store. An operation of ten records counts once. "
-              "The file of all values has as_planned: the share of the calls whose request and reply used the "
-              "forced protocol (or its rendezvous, for messages that fit no slot), or whose request used any RDMA "
-              "protocol if hints choose. The other calls used TCP, or had a reply that another protocol carried. "
-              "Runs before 2026-11-27 looked at requests only.")
+        model=model_load.model,
+        notes=lambda options: MODEL_NOTES if model_load.is_model(options) else NOTES)

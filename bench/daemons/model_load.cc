@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// bench/daemons/model_echo.cc: the program model_echo: calls of Thrift clients through two hatrpcds
+// bench/daemons/model_load.cc: the program model_load: calls of Thrift clients through two hatrpcds
 // on modelled hosts, in virtual time. The daemons' own code runs: workers, rings' polling, plans,
 // lanes and legs. Prints one line of JSON.
 //
@@ -11,9 +11,13 @@
 #include <array>
 #include <chrono>
 #include <cstdio>
+#include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <numeric>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/arguments.h"
@@ -21,6 +25,7 @@
 #include "bench/account_json.h"
 #include "bench/daemons/applications.h"
 #include "bench/daemons/model_daemon.h"
+#include "config/yaml.h"
 
 namespace hat::bench {
 namespace {
@@ -29,9 +34,9 @@ using model::Time;
 using model::Wire;
 
 constexpr const char* kHelp =
-    R"(model_echo: computes calls through two hatrpcds on modelled hosts; prints one line of JSON
+    R"(model_load: computes calls through two hatrpcds on modelled hosts; prints one line of JSON
 
-usage: model_echo [options]
+usage: model_load [options]
 
   --hardware NAME        the hosts and cards (bench/model/hardware.cc); default skylake-connectx5
   --direct               the clients call the server without hatrpcd
@@ -42,14 +47,19 @@ usage: model_echo [options]
   --link rdma|tcp        between the daemons; default rdma
   --workers N            of each hatrpcd; default: a quarter of the cores, 1 to 8
   --hint HINTS           of the service, such as "perf_goal: throughput, concurrency: 64"
+  --manifest FILE        the daemons' manifest; default: one with the service and --hint
+  --workload NAME        what the clients call: echo (the service Echo), atb (the functions latency
+                         and throughput of the service Atb), ycsb-a or ycsb-b (HatKV); default echo
+  --latency-percent N    of atb: calls of the function latency among 100; default 50
   --clients N            how many call at once; default 1
-  --bytes N              payload of a request and a reply; default 64
+  --bytes N              of echo and atb: payload of a request and a reply; default 64
   --seconds S            of virtual time, after a fifth of it as warm-up; default 0.1, at most 5
                          (the model does not end lanes, as an idle daemon does)
 
 examples:
-  model_echo --clients 64 --bytes 512 --hint "perf_goal: throughput, concurrency: 64"
-  model_echo --direct --clients 16
+  model_load --clients 64 --bytes 512 --hint "perf_goal: throughput, concurrency: 64"
+  model_load --direct --clients 16
+  hintgen kv/hatkv.thrift -o hatkv.yaml; model_load --workload ycsb-a --manifest hatkv.yaml
 )";
 
 struct Settings {
@@ -61,8 +71,10 @@ struct Settings {
   bool rdma = true;
   uint32_t workers = 0;
   std::string hint;
+  std::string manifest;  // a file; empty: none
+  std::string workload = "echo";
+  WorkloadSizes sizes;
   uint32_t clients = 1;
-  uint32_t bytes = 64;
   double seconds = 0.1;
 };
 
@@ -71,11 +83,21 @@ const Address kEndpoint = at_port(1);
 const Address kLink = at_port(2);
 const Address kServer = at_port(3);
 
-Manifest manifest_of(const std::string& hint) {
+// Returns the text of a manifest with one service, and the hints of the option --hint.
+std::string manifest_text(const Workload& workload, const std::string& hint) {
+  std::string functions;
+  for (const ModelFunction& function : workload.functions) functions += function.name + ": {}, ";
+  return "hatrpc_manifest: 1\nservices:\n  " + workload.service + ":\n    hint: {" + hint +
+         "}\n    functions: {" + functions + "}\n";
+}
+
+Manifest manifest_of(const Settings& settings, const Workload& workload) {
+  const bool has_file = !settings.manifest.empty();
   Diagnostics diagnostics;
-  Manifest manifest = read_manifest("hatrpc_manifest: 1\nservices:\n  Echo:\n    hint: {" + hint +
-                                        "}\n    functions: {echo: {}}\n",
-                                    "--hint", diagnostics);
+  const std::optional<std::string> text =
+      has_file ? read_file(settings.manifest, diagnostics) : manifest_text(workload, settings.hint);
+  Manifest manifest;
+  if (text) manifest = read_manifest(*text, has_file ? settings.manifest : "--hint", diagnostics);
   if (!diagnostics.any_errors()) return manifest;
   std::fputs(diagnostics.text().c_str(), stderr);
   std::exit(2);
@@ -84,7 +106,10 @@ Manifest manifest_of(const std::string& hint) {
 // All hosts, and what runs on them.
 class Hosts {
  public:
-  Hosts(const Settings& settings, const Window& window) : settings_(settings) {
+  Hosts(const Settings& settings, const Window& window)
+      : settings_(settings),
+        workload_(make_workload(settings.workload, settings.sizes, settings.hardware)),
+        calls_(workload_.functions.size()) {
     const size_t count = settings.one_host ? 0 : std::min(settings.client_hosts, settings.clients);
     for (size_t i = 0; i <= count; ++i) {
       hosts_.push_back(std::make_unique<ModelHost>(schedule, settings_.hardware));
@@ -92,15 +117,16 @@ class Hosts {
     const Wire between = settings.one_host ? Wire::kSocket : Wire::kTcp;
     ModelHost& there = *hosts_[0];
     const bool tcp = settings.direct && !settings.one_host;
-    server_ = std::make_unique<EchoServer>(there.machine, there.card, network_, kServer,
-                                           tcp ? between : settings.local);
+    server_ = std::make_unique<Server>(there.machine, there.card, network_, kServer,
+                                       tcp ? between : settings.local, workload_);
     if (!settings.direct) start_daemons(between);
     for (size_t i = 0; i < settings.clients; ++i) {
       const size_t number = count == 0 ? 0 : 1 + i % count;
       ModelHost& host = *hosts_[number];
       const Address& address = settings.direct ? kServer : endpoint_of(number);
-      clients_.push_back(std::make_unique<EchoClient>(host.machine, host.card, network_, address,
-                                                      settings.bytes, window, latencies));
+      clients_.push_back(std::make_unique<LoadClient>(host.machine, host.card, network_, address,
+                                                      workload_, static_cast<uint32_t>(i + 1),
+                                                      window, calls_));
     }
   }
   // Starts the clients. Call this when the daemons have their links.
@@ -124,16 +150,23 @@ class Hosts {
     sum[2] = server_->busy();
     return sum;
   }
-  std::map<std::string, uint64_t> carriers() {
-    std::map<std::string, uint64_t> calls;
+  // Returns an object for each way that carried calls.
+  nlohmann::ordered_json ways() {
+    std::map<std::pair<std::string, std::string>, uint64_t> sum;
     for (const auto& daemon : daemons_) {
-      for (const auto& [name, count] : daemon->carriers()) calls[name] += count;
+      for (const auto& [way, calls] : daemon->ways()) sum[way] += calls;
     }
-    return calls;
+    auto found = nlohmann::ordered_json::array();
+    for (const auto& [way, calls] : sum) {
+      found.push_back({{"request", way.first}, {"reply", way.second}, {"calls", calls}});
+    }
+    return found;
   }
+  // Returns an object for each function, by its name.
+  nlohmann::ordered_json functions(double seconds);
+  std::vector<double> all_latencies() const;
 
   model::Schedule schedule;
-  std::vector<double> latencies;  // microseconds
 
  private:
   static Address endpoint_of(size_t host) { return at_port(static_cast<uint16_t>(100 + host)); }
@@ -143,21 +176,21 @@ class Hosts {
                                  ? settings_.workers
                                  : std::clamp(settings_.hardware.cores / 4, 1u, 8u);
     ModelDaemon::Setup setup{.node = {},
-                             .manifest = manifest_of(settings_.hint),
+                             .manifest = manifest_of(settings_, workload_),
                              .workers = workers,
                              .rdma = settings_.rdma,
                              .local = settings_.local,
                              .link = between};
     setup.node.node = "server";
     setup.node.link.listen = kLink;
-    setup.node.serves = {{"Echo", kServer, UpstreamMode::kMirror}};
+    setup.node.serves = {{workload_.service, kServer, UpstreamMode::kMirror}};
     start(*hosts_[0], setup);
     setup.node.link.listen.reset();
     setup.node.serves.clear();
     setup.node.peers = {{"server", kLink, {}}};
     for (size_t host = settings_.one_host ? 0 : 1; host < hosts_.size(); ++host) {
       setup.node.node = "client-" + std::to_string(host);
-      setup.node.endpoints = {{endpoint_of(host), "Echo", {"server"}}};
+      setup.node.endpoints = {{endpoint_of(host), workload_.service, {"server"}}};
       start(*hosts_[host], setup);
     }
   }
@@ -166,15 +199,44 @@ class Hosts {
   }
 
   const Settings& settings_;
+  const Workload workload_;
+  std::vector<FunctionCalls> calls_;  // by function of the workload
   model::Network network_;
   model::QueuePairs pairs_;
   std::vector<std::unique_ptr<ModelHost>> hosts_;  // the first one is the server's
-  std::unique_ptr<EchoServer> server_;
-  std::vector<std::unique_ptr<EchoClient>> clients_;
+  std::unique_ptr<Server> server_;
+  std::vector<std::unique_ptr<LoadClient>> clients_;
   // Destroyed first, because a daemon closes its connections, which wakes the threads at their
   // other ends.
   std::vector<std::unique_ptr<ModelDaemon>> daemons_;
 };
+
+std::vector<double> Hosts::all_latencies() const {
+  std::vector<double> all;
+  for (const FunctionCalls& one : calls_) {
+    all.insert(all.end(), one.latencies.begin(), one.latencies.end());
+  }
+  std::ranges::sort(all);
+  return all;
+}
+
+nlohmann::ordered_json Hosts::functions(double seconds) {
+  nlohmann::ordered_json found;
+  for (size_t i = 0; i < calls_.size(); ++i) {
+    std::vector<double>& latencies = calls_[i].latencies;
+    std::ranges::sort(latencies);
+    const double sum = std::accumulate(latencies.begin(), latencies.end(), 0.0);
+    const double count = std::max(1.0, double(latencies.size()));
+    found[workload_.functions[i].name] = {
+        {"calls", calls_[i].ended},
+        {"calls_per_second", rounded(double(calls_[i].ended) / seconds, 0)},
+        {"average_us", rounded(sum / count, 3)},
+        {"p50_us", rounded(percentile(latencies, 0.5), 3)},
+        {"p95_us", rounded(percentile(latencies, 0.95), 3)},
+        {"p99_us", rounded(percentile(latencies, 0.99), 3)}};
+  }
+  return found;
+}
 
 double micros(Time time) { return std::chrono::duration<double, std::micro>(time).count(); }
 
@@ -196,47 +258,62 @@ void run(const Settings& settings) {
   }
   const Account account = hosts.account();
   if (!hosts.all_answered() || account.ended == 0) {
-    std::fputs("model_echo: a modelled call had no answer\n", stderr);
+    std::fputs("model_load: a modelled call had no answer\n", stderr);
     std::exit(1);
   }
-  std::ranges::sort(hosts.latencies);
+  const std::vector<double> latencies = hosts.all_latencies();
   const auto cpu_us = [&](size_t of) {
     return rounded(micros(after[of] - before[of]) / double(account.ended), 3);
   };
   nlohmann::ordered_json result = {
       {"hardware", settings.hardware.name},
       {"clients", settings.clients},
-      {"bytes", settings.bytes},
+      {"workload", settings.workload},
       {"calls", account.ended},
       {"calls_per_second", rounded(double(account.ended) / settings.seconds, 0)},
-      {"p50_us", rounded(percentile(hosts.latencies, 0.5), 3)},
-      {"p99_us", rounded(percentile(hosts.latencies, 0.99), 3)},
+      {"p50_us", rounded(percentile(latencies, 0.5), 3)},
+      {"p99_us", rounded(percentile(latencies, 0.99), 3)},
       {"client_cpu_us", cpu_us(0)},
       {"sidecar_cpu_us", cpu_us(1)},
       {"server_cpu_us", cpu_us(2)},
-      {"carriers", hosts.carriers()}};
+      {"functions", hosts.functions(settings.seconds)},
+      {"ways", hosts.ways()}};
   result.update(account_json(account));
   std::puts(result.dump().c_str());
 }
 
+// Returns why an option that was given has no effect; empty if it has one.
+std::string_view why_ignored(const std::string& name, const Settings& settings) {
+  const bool is_of_hosts = name == "--client-hosts" || (name == "--local" && settings.one_host);
+  const bool is_of_daemons = name == "--local" || name == "--link" || name == "--workers" ||
+                             name == "--hint" || name == "--manifest";
+  if (settings.one_host && name == "--client-hosts") return "does not go with --one-host";
+  if (settings.direct && is_of_daemons && !is_of_hosts) {
+    return "needs hatrpcd, and --direct has none";
+  }
+  if (name == "--hint" && !settings.manifest.empty()) return "does not go with --manifest";
+  if (name == "--latency-percent" && settings.workload != "atb") return "needs --workload atb";
+  if (name == "--bytes" && settings.workload.starts_with("ycsb")) {
+    return "does not go with a workload of YCSB";
+  }
+  return {};
+}
+
 Result<Action> parse(const std::vector<std::string>& arguments, Settings& settings) {
-  Arguments parser("model_echo");
-  parser.option("--hardware", read_one_of(model::hardware_names(), [&](size_t index) {
-                  settings.hardware = *model::find_hardware(model::hardware_names()[index]);
-                }));
-  parser.flag("--direct", settings.direct);
-  parser.flag("--one-host", settings.one_host);
-  // Returns a reader that also notes that the option was given.
+  Arguments parser("model_load");
   std::vector<std::string> given;
-  const auto noted = [&given](const std::string& name, Arguments::Read read) {
-    return [&given, name, read = std::move(read)](const std::string& value) {
+  const auto option = [&](const std::string& name, Arguments::Read read) {
+    parser.option(name, [&given, name, read = std::move(read)](const std::string& value) {
       given.push_back(name);
       return read(value);
-    };
+    });
   };
-  const auto option = [&](const std::string& name, Arguments::Read read) {
-    parser.option(name, noted(name, std::move(read)));
-  };
+  const std::vector<std::string> workloads = workload_names();
+  option("--hardware", read_one_of(model::hardware_names(), [&](size_t index) {
+           settings.hardware = *model::find_hardware(model::hardware_names()[index]);
+         }));
+  parser.flag("--direct", settings.direct);
+  parser.flag("--one-host", settings.one_host);
   option("--client-hosts", read_number(settings.client_hosts, 1u, 1000u));
   option("--local", read_one_of({"socket", "ring"}, [&](size_t index) {
            settings.local = index == 0 ? Wire::kSocket : Wire::kRing;
@@ -244,18 +321,17 @@ Result<Action> parse(const std::vector<std::string>& arguments, Settings& settin
   option("--link", read_one_of({"rdma", "tcp"}, [&](size_t index) { settings.rdma = index == 0; }));
   option("--workers", read_number(settings.workers, 1u, kWorkersMax));
   option("--hint", read_text(settings.hint));
-  parser.option("--clients", read_number(settings.clients, 1u, 100'000u));
-  parser.option("--bytes", read_number(settings.bytes, 0u, 200'000u));
-  parser.option("--seconds", read_number(settings.seconds, 0.001, 5.0, "seconds"));
+  option("--manifest", read_text(settings.manifest));
+  option("--workload",
+         read_one_of(workloads, [&](size_t index) { settings.workload = workloads[index]; }));
+  option("--latency-percent", read_number(settings.sizes.latency_percent, 0u, 100u));
+  option("--clients", read_number(settings.clients, 1u, 100'000u));
+  option("--bytes", read_number(settings.sizes.bytes, size_t{0}, size_t{1} << 20));
+  option("--seconds", read_number(settings.seconds, 0.001, 5.0, "seconds"));
   HAT_TRY(const Action action, parser.parse(arguments));
   for (const std::string& name : given) {
-    if (settings.one_host && name == "--client-hosts") {
-      return fail(ErrorCode::kInvalid, name + " does not go with --one-host");
-    }
-    const bool is_of_hosts = name == "--client-hosts" || (name == "--local" && settings.one_host);
-    if (settings.direct && !is_of_hosts) {
-      return fail(ErrorCode::kInvalid, name + " needs hatrpcd, and --direct has none");
-    }
+    const std::string_view why = why_ignored(name, settings);
+    if (!why.empty()) return fail(ErrorCode::kInvalid, name + " " + std::string(why));
   }
   return action;
 }
@@ -271,12 +347,12 @@ int main(int argc, char** argv) {
   Settings settings;
   const auto action = parse({argv + 1, argv + argc}, settings);
   if (!action) {
-    std::fprintf(stderr, "model_echo: %s (see model_echo --help)\n",
+    std::fprintf(stderr, "model_load: %s (see model_load --help)\n",
                  action.error().message.c_str());
     return 2;
   }
   if (*action == hat::Action::kShowHelp) return std::fputs(kHelp, stdout) < 0;
-  if (*action == hat::Action::kShowVersion) return std::puts("model_echo " HAT_VERSION) < 0;
+  if (*action == hat::Action::kShowVersion) return std::puts("model_load " HAT_VERSION) < 0;
   run(settings);
   return 0;
 }

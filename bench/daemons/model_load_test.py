@@ -1,8 +1,8 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""bench/daemons/model_echo_test.py: tests the program model_echo.
+"""bench/daemons/model_load_test.py: tests the program model_load.
 
-usage: model_echo_test.py PROGRAMS
+usage: model_load_test.py PROGRAMS
 """
 
 import json
@@ -11,16 +11,18 @@ import re
 import statistics
 import subprocess
 import sys
+import tempfile
 import unittest
 
-PROGRAMS = pathlib.Path(sys.argv.pop(1)) if len(sys.argv) > 1 else None
+PROGRAMS = pathlib.Path(sys.argv.pop(1)).resolve() if len(sys.argv) > 1 else None
 SECONDS = 0.01
+BENCH = pathlib.Path(__file__).resolve().parents[1]
 DOCS = pathlib.Path(__file__).resolve().parents[2] / "docs"
 LATENCY, EVENT = ("--hint", "perf_goal: latency"), ("--hint", "polling: event")
 
 
 def run(*words):
-    return subprocess.run([PROGRAMS / "model_echo", *map(str, words)], capture_output=True, check=False, timeout=120,
+    return subprocess.run([PROGRAMS / "model_load", *map(str, words)], capture_output=True, check=False, timeout=120,
                           text=True)
 
 
@@ -29,6 +31,10 @@ def compute(*words):
     if done.returncode != 0:
         raise AssertionError(f"{done.args}: {done.stderr}")
     return json.loads(done.stdout)
+
+
+def calls_by_way(*words):
+    return {(way["request"], way["reply"]): way["calls"] for way in compute(*words)["ways"]}
 
 
 CLIENTS = (1, 4, 16, 64)
@@ -48,7 +54,7 @@ def measured(rows, local, setup, clients):
                              if row["peer"] == peer and row["point"] == {"bytes": 64, "clients": clients})
 
 
-class ModelEcho(unittest.TestCase):
+class ModelLoad(unittest.TestCase):
     def test_every_topology_obeys_littles_law(self):
         for hosts in (("--one-host",), ("--client-hosts", 2), ("--hardware", "two-core-vm", "--one-host")):
             ways = [("--local", local, *way) for local in ("socket", "ring")
@@ -69,10 +75,10 @@ class ModelEcho(unittest.TestCase):
     def test_the_plan_decides_what_carries_the_calls(self):
         for protocol in ("direct_write_imm", "rfp", "write_rndv", "farm"):
             with self.subTest(protocol=protocol):
-                carriers = compute("--hint", f"protocol: {protocol}", "--clients", 4)["carriers"]
-                self.assertGreater(carriers[protocol], 0.9 * sum(carriers.values()))
-        self.assertEqual(list(compute("--link", "tcp")["carriers"]), ["tcp"])
-        self.assertEqual(compute("--direct")["carriers"], {})
+                ways = calls_by_way("--hint", f"protocol: {protocol}", "--clients", 4)
+                self.assertGreater(ways[protocol, protocol], 0.9 * sum(ways.values()))
+        self.assertEqual(list(calls_by_way("--link", "tcp")), [("tcp", "tcp")])
+        self.assertEqual(calls_by_way("--direct"), {})
 
     def test_equal_runs_compute_equal_values(self):
         words = ("--clients", 20, "--client-hosts", 3, *EVENT)
@@ -91,6 +97,52 @@ class ModelEcho(unittest.TestCase):
         self.assertLessEqual(used * found["calls_per_second"], 2.02e6)
         self.assertGreater(used * found["calls_per_second"], 1.9e6, "64 clients keep both cores busy")
 
+    def test_workloads_call_their_functions_in_their_shares(self):
+        for workload, shares in (("echo", {"echo": 1}), ("atb", {"latency": 0.5, "throughput": 0.5}),
+                                 ("ycsb-a", {"get": 0.25, "put": 0.25, "multiget": 0.25, "multiput": 0.25}),
+                                 ("ycsb-b", {"get": 0.475, "put": 0.025, "multiget": 0.475, "multiput": 0.025})):
+            with self.subTest(workload=workload):
+                found = compute("--workload", workload, "--clients", 30, "--client-hosts", 3)
+                self.assertEqual(list(found["functions"]), list(shares))
+                self.assertEqual(sum(one["calls"] for one in found["functions"].values()), found["calls"])
+                for name, share in shares.items():
+                    self.assertAlmostEqual(found["functions"][name]["calls"] / found["calls"], share, delta=0.05)
+        functions = compute("--workload", "atb", "--latency-percent", 100)["functions"]
+        self.assertEqual(functions["throughput"]["calls"], 0)
+        self.assertGreater(functions["latency"]["calls"], 0)
+
+    def test_each_function_has_the_plan_of_its_own_hints(self):
+        with tempfile.TemporaryDirectory() as folder:
+            file = pathlib.Path(folder) / "manifest.yaml"
+            file.write_text("hatrpc_manifest: 1\nservices: {Atb: {functions: {latency: {hint: {protocol: rfp}}, "
+                            "throughput: {hint: {protocol: write_rndv}}}}}\n", encoding="utf-8")
+            ways = calls_by_way("--workload", "atb", "--bytes", 512, "--clients", 8, "--manifest", file)
+        for protocol in ("rfp", "write_rndv"):
+            self.assertGreater(ways[protocol, protocol], 0.4 * sum(ways.values()))
+
+    def test_messages_may_be_larger_than_the_window_of_a_connection(self):
+        size = 524288
+        for way in (("--direct",), ("--direct", "--one-host"), ("--local", "socket"), ("--local", "ring"), ("--link", "tcp")):
+            with self.subTest(way=way):
+                found = compute("--workload", "atb", "--bytes", size, *way)
+                copies = 4 * size / 10e3  # both applications touch each byte of the call and of the reply
+                self.assertGreater(found["p50_us"], copies)
+
+    def test_experiments_compute_every_peer(self):
+        for name, more in (("atb-latency", ("--bytes", "64,131072")), ("atb-mix", ("--bytes", "512", "--clients", "20")),
+                           ("ycsb-a", ("--threads", "20", "--local", "shm"))):
+            with self.subTest(name=name), tempfile.TemporaryDirectory() as folder:
+                command = [sys.executable, "-m", "tool", "run", name, "--fabric", "model", "--seconds", SECONDS,
+                           "--bin", PROGRAMS, "--out", folder, *more]
+                done = subprocess.run(list(map(str, command)), cwd=BENCH, capture_output=True, check=False, text=True,
+                                      timeout=120)
+                self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+                [file] = pathlib.Path(folder).glob("*/result*.json")
+                result = json.loads(file.read_text(encoding="utf-8"))
+                self.assertGreater(len(result["rows"]), 0)
+                for row in result["rows"]:
+                    self.assertGreater(row["values"]["calls_per_s"], 0, row)
+
     def test_the_table_in_the_docs_has_the_quotients_of_model_and_measurement(self):
         page = (DOCS / "model.md").read_text(encoding="utf-8")
         for local, result in (("socket", "echo"), ("ring", "echo-local-shm")):
@@ -103,9 +155,11 @@ class ModelEcho(unittest.TestCase):
                         self.assertAlmostEqual(quotient, float(shown), delta=0.05, msg=f"{clients} clients")
 
     def test_refuses_wrong_options(self):
-        for words in (("--local", "pipe"), ("--hardware", "none"), ("--bytes", "300000"), ("--hint", "polling: often"),
+        for words in (("--local", "pipe"), ("--hardware", "none"), ("--bytes", "2000000"), ("--hint", "polling: often"),
                       ("--clients", "0"), ("word",), ("--direct", "--hint", "polling: busy"), ("--direct", "--local", "ring"),
-                      ("--one-host", "--client-hosts", "2")):
+                      ("--one-host", "--client-hosts", "2"), ("--workload", "echo", "--latency-percent", "50"),
+                      ("--workload", "ycsb-a", "--bytes", "64"), ("--manifest", "/nowhere"),
+                      ("--manifest", "/dev/null", "--hint", "polling: busy")):
             with self.subTest(words=words):
                 done = run(*words)
                 self.assertEqual((done.returncode, done.stdout), (2, ""))
@@ -114,7 +168,7 @@ class ModelEcho(unittest.TestCase):
     def test_shows_help(self):
         done = run("--help")
         self.assertEqual((done.returncode, done.stderr), (0, ""))
-        self.assertIn("usage: model_echo", done.stdout)
+        self.assertIn("usage: model_load", done.stdout)
 
 
 if __name__ == "__main__":
