@@ -48,7 +48,7 @@ NOTES = ("All processes share one machine. Without an RDMA device the daemons ex
 
 MODEL_NOTES = ("The clients are divided among up to nine hosts, and their daemons lead to one host with the server. "
                "Direct calls use TCP between the hosts. Client and server compute the checksum of all payloads.")
-MEASURES = (*ways.CODE, "bench/account.h", "bench/atb", *model_load.CODE)
+MEASURES = (*ways.CODE, "bench/account.h", "bench/atb")
 
 
 def notes(more=""):
@@ -221,7 +221,11 @@ class ModelAtb:
         found = model_load.run(self.settings, seconds, manifest, clients, "--workload", "atb", "--bytes", point["bytes"],
                                "--latency-percent", self.latency_percent, "--client-hosts",
                                min(clients, model_load.CLIENT_HOSTS))
-        results = [{**one, "calls_per_s": one["calls_per_second"]} for one in found["functions"].values() if one["calls"]]
+        shares = {"latency": self.latency_percent, "throughput": 100 - self.latency_percent}
+        results = [{**one, "calls_per_s": one["calls_per_second"]} for name, one in found["functions"].items()
+                   if shares[name]]
+        if not all(one["calls"] for one in results):
+            raise Failed("no call of one of the functions ended; choose a longer --seconds")
         values = {**self.values({"results": results, "loads": [model_load.load(found)]}),
                   **{key: found[key] for key in ("sidecar_cpu_us", "server_cpu_us")}}
         if manifest:
@@ -236,6 +240,7 @@ def open_modelled_or_atb(settings, goal, command, values, latency_percent):
     `latency_percent`: the share of the calls of the function `latency` in the atb command.
     """
     if settings.fabric == "model":
+        model_load.refuse(settings, "--processes")
         yield ModelAtb(settings, goal, values, latency_percent)
         return
     with open_atb(settings, goal, command, values) as atb:

@@ -80,7 +80,7 @@ class LoadClient final : public Application {
   size_t draw();
 
   const Workload& workload_;
-  std::minstd_rand random_;
+  std::mt19937 random_;
   const Window& window_;
   std::vector<FunctionCalls>& calls_;
   Account account_;

@@ -12,7 +12,7 @@ namespace hat::bench {
 using model::ModelFabric;
 using model::ModelReactor;
 
-ModelDaemon::ModelDaemon(ModelHost& host, model::Network& network, model::QueuePairs& pairs,
+ModelDaemon::ModelDaemon(model::Host& host, model::Network& network, model::QueuePairs& pairs,
                          Setup setup)
     : metrics_(setup.workers) {
   const uint32_t cores = host.machine.hardware().cores;
@@ -50,12 +50,12 @@ ModelDaemon::~ModelDaemon() = default;
 
 void ModelDaemon::start(One& one, size_t index, const Setup& setup,
                         const std::shared_ptr<const NodeConfig>& node,
-                        const std::shared_ptr<const RoutingTable>& routes, ModelHost& host,
+                        const std::shared_ptr<const RoutingTable>& routes, model::Host& host,
                         model::Network& network, model::QueuePairs& pairs) {
   one.reactor = std::make_unique<ModelReactor>(host.machine, host.card, network);
   if (setup.rdma) {
     auto made = engine::RdmaHost::create(
-        *one.reactor, std::make_unique<ModelFabric>(one.reactor->thread(), host.card, pairs),
+        *one.reactor, std::make_unique<ModelFabric>(one.reactor->thread(), host.card, pairs, true),
         {.arena = {.bytes = {64 << 20, 64 << 20, 16 << 20}, .step = 1 << 20}, .spin = {}});
     CHECK(made) << made.error().message;
     one.rdma = std::move(*made);

@@ -11,20 +11,13 @@
 #include <utility>
 #include <vector>
 
+#include "bench/model/host.h"
 #include "bench/model/model_fabric.h"
 #include "bench/model/model_reactor.h"
 #include "config/manifest.h"
 #include "daemon/proxy/worker.h"
 
 namespace hat::bench {
-
-// A modelled host, with its network card.
-struct ModelHost {
-  ModelHost(model::Schedule& schedule, const model::Hardware& hardware)
-      : machine(schedule, hardware, hardware.cores) {}
-  model::Machine machine;
-  model::Card card;
-};
 
 class ModelDaemon {
  public:
@@ -37,7 +30,7 @@ class ModelDaemon {
     model::Wire link = model::Wire::kTcp;      // of the link's TCP connection
   };
   // Starts the workers. The arguments must outlive the daemon.
-  ModelDaemon(ModelHost& host, model::Network& network, model::QueuePairs& pairs, Setup setup);
+  ModelDaemon(model::Host& host, model::Network& network, model::QueuePairs& pairs, Setup setup);
   ~ModelDaemon();
 
   // Returns the processor time that the workers have used.
@@ -56,7 +49,7 @@ class ModelDaemon {
 
   void start(One& one, size_t index, const Setup& setup,
              const std::shared_ptr<const NodeConfig>& node,
-             const std::shared_ptr<const RoutingTable>& routes, ModelHost& host,
+             const std::shared_ptr<const RoutingTable>& routes, model::Host& host,
              model::Network& network, model::QueuePairs& pairs);
 
   MetricsRegistry metrics_;

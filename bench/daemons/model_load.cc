@@ -98,8 +98,12 @@ Manifest manifest_of(const Settings& settings, const Workload& workload) {
       has_file ? read_file(settings.manifest, diagnostics) : manifest_text(workload, settings.hint);
   Manifest manifest;
   if (text) manifest = read_manifest(*text, has_file ? settings.manifest : "--hint", diagnostics);
-  if (!diagnostics.any_errors()) return manifest;
   std::fputs(diagnostics.text().c_str(), stderr);
+  if (diagnostics.any_errors()) std::exit(2);
+  const auto has = [&](const ServiceSpec& service) { return service.name == workload.service; };
+  if (std::ranges::any_of(manifest.services, has)) return manifest;
+  std::fprintf(stderr, "model_load: %s has no service %s, which the clients call\n",
+               settings.manifest.c_str(), workload.service.c_str());
   std::exit(2);
 }
 
@@ -112,17 +116,17 @@ class Hosts {
         calls_(workload_.functions.size()) {
     const size_t count = settings.one_host ? 0 : std::min(settings.client_hosts, settings.clients);
     for (size_t i = 0; i <= count; ++i) {
-      hosts_.push_back(std::make_unique<ModelHost>(schedule, settings_.hardware));
+      hosts_.push_back(std::make_unique<model::Host>(schedule, settings_.hardware));
     }
     const Wire between = settings.one_host ? Wire::kSocket : Wire::kTcp;
-    ModelHost& there = *hosts_[0];
+    model::Host& there = *hosts_[0];
     const bool tcp = settings.direct && !settings.one_host;
     server_ = std::make_unique<Server>(there.machine, there.card, network_, kServer,
                                        tcp ? between : settings.local, workload_);
     if (!settings.direct) start_daemons(between);
     for (size_t i = 0; i < settings.clients; ++i) {
       const size_t number = count == 0 ? 0 : 1 + i % count;
-      ModelHost& host = *hosts_[number];
+      model::Host& host = *hosts_[number];
       const Address& address = settings.direct ? kServer : endpoint_of(number);
       clients_.push_back(std::make_unique<LoadClient>(host.machine, host.card, network_, address,
                                                       workload_, static_cast<uint32_t>(i + 1),
@@ -194,7 +198,7 @@ class Hosts {
       start(*hosts_[host], setup);
     }
   }
-  void start(ModelHost& host, const ModelDaemon::Setup& setup) {
+  void start(model::Host& host, const ModelDaemon::Setup& setup) {
     daemons_.push_back(std::make_unique<ModelDaemon>(host, network_, pairs_, setup));
   }
 
@@ -203,7 +207,7 @@ class Hosts {
   std::vector<FunctionCalls> calls_;  // by function of the workload
   model::Network network_;
   model::QueuePairs pairs_;
-  std::vector<std::unique_ptr<ModelHost>> hosts_;  // the first one is the server's
+  std::vector<std::unique_ptr<model::Host>> hosts_;  // the first one is the server's
   std::unique_ptr<Server> server_;
   std::vector<std::unique_ptr<LoadClient>> clients_;
   // Destroyed first, because a daemon closes its connections, which wakes the threads at their
@@ -284,7 +288,7 @@ void run(const Settings& settings) {
 
 // Returns why an option that was given has no effect; empty if it has one.
 std::string_view why_ignored(const std::string& name, const Settings& settings) {
-  const bool is_of_hosts = name == "--client-hosts" || (name == "--local" && settings.one_host);
+  const bool is_of_hosts = name == "--local" && settings.one_host;
   const bool is_of_daemons = name == "--local" || name == "--link" || name == "--workers" ||
                              name == "--hint" || name == "--manifest";
   if (settings.one_host && name == "--client-hosts") return "does not go with --one-host";

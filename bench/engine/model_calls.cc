@@ -29,7 +29,7 @@ class ServerThread final : public LaneThread {
 
 class ClientThread final : public LaneThread {
  public:
-  ClientThread(LaneHost& host, model::QueuePairs& pairs, const Settings& settings, bool server,
+  ClientThread(model::Host& host, model::QueuePairs& pairs, const Settings& settings, bool server,
                const Window& window, std::vector<double>& latencies)
       : LaneThread(host, pairs, settings, server),
         payload_(settings.bytes, std::byte{7}),

@@ -18,9 +18,9 @@ using model::Time;
 
 // --- A thread with a lane ---
 
-LaneThread::LaneThread(LaneHost& host, model::QueuePairs& pairs, const Settings& settings,
+LaneThread::LaneThread(model::Host& host, model::QueuePairs& pairs, const Settings& settings,
                        bool server)
-    : Thread(host.machine), settings_(settings), fabric_(*this, host.card, pairs) {
+    : Thread(host.machine), settings_(settings), fabric_(*this, host.card, pairs, false) {
   const RdmaLaneOptions options = lane_options(settings, server);
   sums_out_ = sums(options.out);
   sums_in_ = sums(options.in);
@@ -59,6 +59,7 @@ Then LaneThread::step() {
     lane_->send(ready_.front().header, {ready_.front().payload});
     ready_.pop_front();
   }
+  lane_->flush();
   begin();
   const size_t found = poller_->poll();
   lane_->flush();
@@ -80,7 +81,7 @@ void LaneThread::on_down(const std::string& reason) {
 LaneHosts::LaneHosts(const Settings& settings)
     : settings_(settings), server_(schedule, settings.hardware) {
   for (uint32_t i = 0; i < std::min(settings.client_hosts, settings.clients); ++i) {
-    client_hosts_.push_back(std::make_unique<LaneHost>(schedule, settings.hardware));
+    client_hosts_.push_back(std::make_unique<model::Host>(schedule, settings.hardware));
   }
 }
 

@@ -18,6 +18,7 @@
 
 #include "bench/account.h"
 #include "bench/engine/measure.h"
+#include "bench/model/host.h"
 #include "bench/model/model_fabric.h"
 #include "engine/memory/arena.h"
 #include "engine/rdma/poller.h"
@@ -25,19 +26,11 @@
 
 namespace hat::bench {
 
-// A modelled host, with its network card.
-struct LaneHost {
-  LaneHost(model::Schedule& schedule, const model::Hardware& hardware)
-      : machine(schedule, hardware, hardware.cores) {}
-  model::Machine machine;
-  model::Card card;
-};
-
 // One thread with one lane.
 class LaneThread : public model::Thread, public engine::LaneEvents {
  public:
   // Makes the client's or the server's end of a lane. All arguments must outlive the thread.
-  LaneThread(LaneHost& host, model::QueuePairs& pairs, const Settings& settings, bool server);
+  LaneThread(model::Host& host, model::QueuePairs& pairs, const Settings& settings, bool server);
 
   void connect(LaneThread& other);
   void take_fabric_events();
@@ -82,7 +75,7 @@ class LaneHosts {
   // Makes a client's thread, of a class that is made as a LaneThread is, with `more`.
   template <class Client, class Server, class... More>
   Client& add_client(More&... more) {
-    LaneHost& host = *client_hosts_[clients_.size() % client_hosts_.size()];
+    model::Host& host = *client_hosts_[clients_.size() % client_hosts_.size()];
     servers_.push_back(std::make_unique<Server>(server_, pairs_, settings_, true));
     auto client = std::make_unique<Client>(host, pairs_, settings_, false, more...);
     Client& made = *client;
@@ -99,8 +92,8 @@ class LaneHosts {
  private:
   const Settings& settings_;
   model::QueuePairs pairs_;
-  LaneHost server_;
-  std::vector<std::unique_ptr<LaneHost>> client_hosts_;
+  model::Host server_;
+  std::vector<std::unique_ptr<model::Host>> client_hosts_;
   std::vector<std::unique_ptr<LaneThread>> servers_;
   std::vector<std::unique_ptr<LaneThread>> clients_;
 };

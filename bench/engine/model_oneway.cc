@@ -24,7 +24,7 @@ class Receiver final : public LaneThread {
 // Sends as many messages as the lane takes, with one doorbell for several.
 class Sender final : public LaneThread {
  public:
-  Sender(LaneHost& host, model::QueuePairs& pairs, const Settings& settings, bool server)
+  Sender(model::Host& host, model::QueuePairs& pairs, const Settings& settings, bool server)
       : LaneThread(host, pairs, settings, server), payload_(settings.bytes, std::byte{7}) {}
 
   // Returns the number of messages that were sent so far.

@@ -73,9 +73,9 @@ constexpr Hardware skylake_connectx5() {
 constexpr Hardware kTwoCoreVm{
     .name = "two-core-vm",
     .cores = 2,
-    .interrupt = nanoseconds(0),
+    .interrupt = nanoseconds(3000),
     .wake_up = nanoseconds(15'000),
-    .switch_thread = nanoseconds(1800),
+    .switch_thread = nanoseconds(1850),
     .slice = microseconds(1500),
     .frame = nanoseconds(250),
     .system_call = nanoseconds(300),

@@ -16,16 +16,14 @@ Time Thread::busy() const {
   return busy_ + (polls() ? machine_.schedule_.now() - polls_since_ : Time(0));
 }
 
-void Thread::poke(bool wakes) {
-  arrive(wakes, machine_.hardware_.interrupt + machine_.hardware_.wake_up);
-}
+void Thread::poke(bool wakes) { arrive(wakes, machine_.hardware_.interrupt + machine_.wake_up()); }
 
 void Thread::wake(const Thread* by) {
   if (state_ == State::kSleeping && by != nullptr && by->state_ == State::kRunning) {
     DCHECK(&by->machine_ == &machine_);
     core_ = by->core_;
   }
-  arrive(true, machine_.has_idle_core() ? machine_.hardware_.wake_up : Time(0));
+  arrive(true, machine_.wake_up());
 }
 
 void Thread::arrive(bool wakes, Time wake_up) {
@@ -43,11 +41,13 @@ void Thread::arrive(bool wakes, Time wake_up) {
 Machine::Machine(Schedule& schedule, const Hardware& hardware, uint32_t cores)
     : schedule_(schedule), hardware_(hardware), cores_(cores) {}
 
-// Divides the threads among the cores, as Linux does with new threads.
+// Divides the threads equally among the cores.
 void Machine::start(Thread& thread) {
   thread.core_ = started_++ % cores_.size();
   make_ready(thread);
 }
+
+Time Machine::wake_up() const { return has_idle_core() ? hardware_.wake_up : Time(0); }
 
 bool Machine::has_idle_core() const {
   return std::ranges::find(cores_, nullptr, &Core::thread) != cores_.end();
@@ -60,8 +60,8 @@ void Machine::at(size_t core, Time when, void (Machine::*what)(size_t)) {
   });
 }
 
-// Gives the thread its core, if that is idle or its thread yields, or another idle core, or else a
-// place in the queue of its core.
+// Gives the thread its core if that is idle, or else another idle core, or else its core if the
+// thread there yields, or else a place in the queue of its core.
 void Machine::make_ready(Thread& thread) {
   if (cores_[thread.core_].thread != nullptr) {
     const auto idle = std::ranges::find(cores_, nullptr, &Core::thread);
@@ -75,10 +75,10 @@ void Machine::make_ready(Thread& thread) {
   if (own.thread->state_ == Thread::State::kYielding) release(thread.core_);
 }
 
-// Moves the last thread of a core's queue to another one.
-void Machine::move_last(Core& from, Core& to) {
-  Thread* thread = from.ready.back();
-  from.ready.pop_back();
+// Moves the first thread of a core's queue to another core's.
+void Machine::move_first(Core& from, Core& to) {
+  Thread* thread = from.ready.front();
+  from.ready.pop_front();
   thread->core_ = static_cast<size_t>(&to - cores_.data());
   to.ready.push_back(thread);
 }
@@ -92,7 +92,9 @@ void Machine::balance() {
   const auto [shortest, longest] =
       std::ranges::minmax_element(cores_, {}, [](const Core& core) { return core.ready.size(); });
   if (longest->ready.size() < shortest->ready.size() + 2) return;
-  move_last(*longest, *shortest);
+  move_first(*longest, *shortest);
+  const Thread* thread = shortest->thread;
+  if (thread != nullptr && thread->state_ == Thread::State::kYielding) release(thread->core_);
 }
 
 // Gives a core without a thread to the next one of its queue, or else of the longest queue.
@@ -105,7 +107,7 @@ void Machine::place(size_t core) {
     const auto longest =
         std::ranges::max_element(cores_, {}, [](const Core& other) { return other.ready.size(); });
     if (longest->ready.empty()) return;
-    move_last(*longest, own);
+    move_first(*longest, own);
   }
   own.thread = own.ready.front();
   own.ready.pop_front();
@@ -125,7 +127,9 @@ void Machine::begin_slice(size_t core) {
 // Ends the turn of the thread if another one is ready, and otherwise gives it a new slice. If the
 // thread is in a step, after_step() does this.
 void Machine::end_slice(size_t core) {
+  const uint64_t turn = cores_[core].turn;
   balance();
+  if (cores_[core].turn != turn) return;
   if (cores_[core].ready.empty()) return begin_slice(core);
   if (cores_[core].thread->polls()) release(core);
 }

@@ -11,8 +11,9 @@
 //     └──────────┴──▶ sleeping ──▶ ready
 //
 // A thread that spins keeps its core until its time slice ends and another thread is ready. A
-// thread that yields gives up its core as soon as another thread is ready. Meanwhile the model runs
-// no steps: the thread continues when something has arrived for it, or when it gets a core again.
+// thread that yields gives up its core as soon as another thread waits for this core. Meanwhile the
+// model runs no steps: the thread continues when something has arrived for it, or when it gets a
+// core again.
 //
 // As in Linux, each core has a queue of its own threads that are ready. A thread that wakes gets an
 // idle core if there is one, and otherwise a place in the queue of the core whose thread has woken
@@ -57,7 +58,7 @@ class Thread {
   // Returns the time at which the code that runs now would run on the modelled host.
   Time now() const;
   // Reports that a card has something for the thread. If the thread sleeps and `wakes` is true, an
-  // interrupt wakes it.
+  // interrupt wakes it, as wake() does.
   void poke(bool wakes);
   // Reports that the thread `by` of the host (nullptr: no thread) has something for the thread, and
   // wakes it if it sleeps. The thread is ready at once, or after the time Hardware::wake_up if it
@@ -109,7 +110,8 @@ class Machine {
   };
 
   void make_ready(Thread& thread);
-  void move_last(Core& from, Core& to);
+  Time wake_up() const;
+  void move_first(Core& from, Core& to);
   void balance();
   void place(size_t core);
   void run_step(size_t core);

@@ -64,7 +64,7 @@ class ModelQueuePair final : public engine::QueuePair {
     for (; taken < chain.size() && requests_.size() < entries_; ++taken) {
       thread.charge(hardware().request);
       posted.push_back(copy_of(chain[taken]));
-      if (chain[taken].inlined) {
+      if (chain[taken].inlined || fabric_.charges_copies()) {
         thread.charge(time_for(posted.back()->bytes, hardware().copied_per_ns));
       }
       requests_.push_back(posted.back());

@@ -81,11 +81,15 @@ class ModelReceiveQueue final : public engine::ReceiveQueue {
 class ModelFabric final : public engine::ForwardingFabric {
  public:
   // Takes the thread that polls all completion queues of the fabric. The arguments must outlive it.
-  ModelFabric(Thread& thread, Card& card, QueuePairs& pairs)
-      : thread_(thread), card_(card), pairs_(pairs) {}
+  // If `charges_copies` is true, the thread that posts a request also pays for a copy of its bytes
+  // into registered memory, even if it is a READ, whose bytes the other side has copied.
+  ModelFabric(Thread& thread, Card& card, QueuePairs& pairs, bool charges_copies)
+      : thread_(thread), card_(card), pairs_(pairs), charges_copies_(charges_copies) {}
+
+  bool charges_copies() const { return charges_copies_; }
 
   Result<std::unique_ptr<Fabric>> open_domain() override {
-    return std::make_unique<ModelFabric>(thread_, card_, pairs_);
+    return std::make_unique<ModelFabric>(thread_, card_, pairs_, charges_copies_);
   }
   Result<std::unique_ptr<engine::CompletionQueue>> create_completion_queue(
       uint32_t entries) override;
@@ -101,6 +105,7 @@ class ModelFabric final : public engine::ForwardingFabric {
   Thread& thread_;
   Card& card_;
   QueuePairs& pairs_;
+  const bool charges_copies_;
   std::deque<engine::FabricEvent> events_;
   Time looks_at_{};  // when next_event() looks again, because each look is a system call
 };

@@ -230,7 +230,7 @@ class Fabrics : public testing::Test {
     explicit Side(Fabrics& of)
         : machine(of.schedule, of.hardware, 1),
           thread(machine, [this](Worker&) { return step(); }),
-          fabric(thread, card, of.pairs),
+          fabric(thread, card, of.pairs, false),
           memory(*SharedMemory::create("hatrpc-model", 1 << 20)),
           region(*fabric.register_memory(memory, {.write = true, .read = true})),
           queue(*fabric.create_completion_queue(64)),

@@ -16,7 +16,7 @@ from ycsb import setting
 PROTOCOLS = {"AR-gRPC": "ar_grpc", "HERD": "herd", "Pilaf": "pilaf", "RFP": "rfp"}
 PEERS = ["direct", "HAProxy pair", *PROTOCOLS, "HatRPC-Service", "HatRPC-Function"]
 OPERATIONS = {"read": "GET", "update": "PUT", "multiread": "MULTIGET", "multiupdate": "MULTIPUT"}
-MEASURES = (*ways.CODE, "bench/account.h", "kv", *model_load.CODE)
+MEASURES = (*ways.CODE, "bench/account.h", "kv")
 TIMES = {"avg_us": "average", "p50_us": "p50", "p95_us": "p95", "p99_us": "p99"}
 NOTES = (
     "The clients, both daemons and the store share one machine and its cores; between the "
@@ -110,6 +110,7 @@ class ModelComparison:
 @contextlib.contextmanager
 def open_peers(settings, workload):
     if settings.fabric == "model":
+        model_load.refuse(settings, "--records")
         yield ModelComparison(settings, f"ycsb-{workload.name}")
         return
     # If hatrpcd uses rings, HAProxy (which has no rings) and the direct calls use TCP, to the same store.
