@@ -15,8 +15,9 @@ from tool.experiment import Failed
 HEAD = """\
 # Results
 
-This page has all published measurements of hatrpc. Each section begins with the main point of one
-run, and has the command that measured it, its tables, and the conclusions.
+This page has all published measurements of hatrpc, and values that were computed for
+[modelled hosts](model.md). Each section begins with the main point of one run, and has the command that
+measured it, its tables, and the conclusions.
 
 * Do not compare absolute numbers of different runs. Compare the set-ups of one run: in each round
   of a run every set-up was measured once, so their ratios are meaningful although the machine is
