@@ -168,6 +168,13 @@ class Way:
                 counts[labels["request_protocol"], labels["reply_protocol"]] += int(value)
         return counts
 
+    def trials(self):
+        """Returns the number of trials that the client's hatrpcd has made for learned plans."""
+        with urllib.request.urlopen(f"http://127.0.0.1:{self.admins[0]}/routes", timeout=10) as page:
+            routes = json.load(page)
+        return sum(learned["trials"] for service in routes["services"] for function in service["functions"]
+                   for learned in function["learned"])
+
     def calls_per_second(self, seconds):
         """Returns the calls per second during the next `seconds`, as the client's hatrpcd counts them."""
         begun, calls = time.monotonic(), self.calls_by_protocol().total()

@@ -31,7 +31,6 @@ MODEL_NOTES = model_load.NOTES + (
     "RFP are emulated: their protocol is forced. Direct calls use TCP between the hosts. The times of the store are "
     "assumed. An operation of ten records counts once.")
 GOAL_THREADS = [1, 4, 16, 64]
-WARM_UP = 0.2  # seconds before each measurement, because each begins with new connections
 LOAD_SECONDS = 60
 MODEL_CLIENT_HOSTS = 4  # as in HatRPC (SC'21) 5.4
 
@@ -56,33 +55,40 @@ def planned_share(peer, calls):
 
 
 class Comparison:
+    warm_up = 0.2  # seconds before each measurement, because each begins with new connections
+
     def __init__(self, site, peers, workload, records):
         self.site, self.peers, self.workload, self.records = site, peers, workload, records
         self.versions = {"HAProxy": ways.haproxy_version()}
 
-    def driver(self, phase, address, threads, *words):
+    def driver(self, phase, address, workload, threads, *words):
         return [self.site.programs / "hatkv-ycsb", phase, "--connect", ways.in_hatrpcd(address),
-                "-P", self.workload, "-p", f"recordcount={self.records}", "-p", "operationcount=0",
+                "-P", workload, "-p", f"recordcount={self.records}", "-p", "operationcount=0",
                 "--threads", threads, "--json", *words]
 
     def load(self, address):
-        result = self.site.client(self.driver("load", address, 8), LOAD_SECONDS)
+        result = self.site.client(self.driver("load", address, self.workload, 8), LOAD_SECONDS)
         if result["insert"]["operations"] != self.records:
             raise experiment.Failed(f"only {result['insert']} of {self.records} records loaded")
 
     def measure(self, peer, point, seconds):
         way = self.peers[peer]
         before = way.calls_by_way() if way.admins else None
-        found = self.site.client(self.driver("run", way.address, point["threads"], "--seconds",
-                                             seconds, "--warm-up", WARM_UP), seconds + WARM_UP)
+        values = self.run(way, self.workload, point["threads"], seconds)
+        if way.admins:
+            calls = way.calls_by_way() - before
+            values["as_planned"] = planned_share(peer, calls)
+        return values
+
+    def run(self, way, workload, threads, seconds):
+        """Returns the values of one run of a workload over a way."""
+        found = self.site.client(self.driver("run", way.address, workload, threads, "--seconds", seconds, "--warm-up",
+                                             self.warm_up), seconds + self.warm_up)
         values = {"calls_per_s": found["calls_per_s"], **clock.values(found)}
         for operation in OPERATIONS:
             times = found.get(operation, {"operations": 0})
             if times["operations"]:
                 values |= {f"{operation}_{time}": times[time] for time in TIMES}
-        if way.admins:
-            calls = way.calls_by_way() - before
-            values["as_planned"] = planned_share(peer, calls)
         return values
 
 
