@@ -67,7 +67,7 @@ def open_peers(settings):
 
 
 def goals(_):
-    return [experiment.Goal(f"{size} B, {clients} clients: calls/s of “{peer}” ÷ calls/s of “{BEST}”", "calls_per_s",
+    return [experiment.Goal(f"{size} B, {ways.clients(clients)}: calls/s of “{peer}” ÷ calls/s of “{BEST}”", "calls_per_s",
                             peer, {"bytes": size, "clients": clients}, BEST, at_least=at_least)
             for peer, at_least in ((HINTS, 0.9), (LEARNED, 0.95)) for size in (512, 131072)
             for clients in (1, 4, 16, 64, 256)]

@@ -82,7 +82,7 @@ def open_peers(settings):
 
 
 def goals(_):
-    return [experiment.Goal(f"workload {workload.upper()}, {threads} clients: operations/s of “{peer}” ÷ operations/s of "
+    return [experiment.Goal(f"workload {workload.upper()}, {ways.clients(threads)}: operations/s of “{peer}” ÷ operations/s of "
                             f"“{BEST}”", "calls_per_s", peer, {"workload": workload, "threads": threads}, BEST,
                             at_least=at_least)
             for peer, at_least in ((HINTS, 0.9), (LEARNED, 0.95)) for workload in WORKLOADS for threads in (1, 16, 128)]

@@ -232,6 +232,10 @@ def planned_share(counts, protocol):
     return planned / counts.total() if counts.total() else 0.0
 
 
+def clients(count):
+    return f"{count} client{'' if count == 1 else 's'}"
+
+
 def rdma_share(counts):
     """Returns the share of the calls in `counts` (by way) whose requests RDMA carried."""
     return 1 - sum(calls for (request, _), calls in counts.items() if request == "tcp") / counts.total() \

@@ -161,7 +161,7 @@ def goals(options):
         return []
     wanted = {**dict.fromkeys(PROTOCOLS, 0.95),
               **({"direct": 1.5} if options.get("--local") == "shm" else {})}
-    return [experiment.Goal(f"{threads} client{'s' if threads > 1 else ''}: operations per second of "
+    return [experiment.Goal(f"{ways.clients(threads)}: operations per second of "
                             f"HatRPC-Function ÷ {peer}", "calls_per_s", "HatRPC-Function",
                             {"threads": threads}, peer, at_least=at_least)
             for peer, at_least in wanted.items() for threads in GOAL_THREADS]
