@@ -33,7 +33,8 @@ def run(settings, seconds, manifest, clients, *words):
 
     `manifest` is that of both daemons, or None for calls without daemons.
     """
-    words = [settings.programs / "model_load", "--hardware", MODEL.hosts, "--clients", clients, "--seconds", f"{seconds:g}", *words]
+    words = [settings.programs / "model_load", "--hardware", MODEL.hosts, "--clients", clients,
+             "--seconds", f"{seconds:g}", *words]
     if manifest is None:
         words.append("--direct")
     else:

@@ -13,7 +13,7 @@ POLLINGS = ("busy", "event")
 
 FABRIC_WORDS = "loop is memory that two processes share; verbs needs the devices rxe1 and rxe2, as in ./dev lab"
 FABRIC = experiment.Option("--fabric", FABRIC_WORDS, "loop", ("loop", "verbs"))
-CALLS_FABRIC = experiment.Option(
+MODELLED_FABRIC = experiment.Option(
     "--fabric", FABRIC_WORDS + "; model is modelled hosts and network cards, in virtual time", "loop",
     ("loop", "verbs", "model"))
 # The default of engine_bench --hardware, for several time slices of the modelled scheduler.

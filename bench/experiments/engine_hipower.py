@@ -24,7 +24,7 @@ EXPERIMENT = experiment.Experiment(
     question="Do one-way messages gain if the receiver finds them without a completion?",
     source="HiPower (NPC'19), section 4", peers=list(WORDS), points=points, seconds=0.3, rounds=3,
     warm_up=0, open=engine_bench.opener(words_of, NAMES),
-    options=[engine_bench.CALLS_FABRIC,
+    options=[engine_bench.MODELLED_FABRIC,
              experiment.Option("--bytes", "sizes of a message", [64, 512, 1024, 4096], quick=[64])],
     clocks=engine_bench.NO_CALLS, measures=engine_bench.MEASURES,
     units={"messages_per_s": experiment.Unit("messages/s", "higher", "messages per second"),

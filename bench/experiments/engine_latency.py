@@ -18,7 +18,7 @@ EXPERIMENT = experiment.Experiment(
     question="Which protocol is the fastest, by message size and kind of polling?",
     source="HatRPC (SC'21), Figure 4", peers=PEERS, points=points, seconds=0.3, rounds=3, warm_up=0,
     open=engine_bench.opener(engine_bench.calls, engine_bench.CALL_NAMES),
-    options=[engine_bench.CALLS_FABRIC,
+    options=[engine_bench.MODELLED_FABRIC,
              experiment.Option("--bytes", "sizes of request and reply",
                                [4, 64, 512, 4096, 32768, 131072, 524288], quick=[64, 131072])],
     units=engine_bench.CALL_UNITS, clocks=engine_bench.CALL_CLOCKS, measures=engine_bench.MEASURES,

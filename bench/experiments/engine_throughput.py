@@ -17,7 +17,7 @@ EXPERIMENT = experiment.Experiment(
     question="Which protocol carries most calls, by number of clients, and how much CPU does it use?",
     source="HatRPC (SC'21), Figure 5", peers=PEERS, points=points, seconds=0.3, rounds=3, warm_up=0,
     open=engine_bench.opener(engine_bench.calls, engine_bench.CALL_NAMES),
-    options=[engine_bench.CALLS_FABRIC,
+    options=[engine_bench.MODELLED_FABRIC,
              experiment.Option("--bytes", "sizes of request and reply", [512, 131072], quick=[512]),
              experiment.Option("--clients", "number of lanes, each with one call at a time", [1, 4, 16, 64],
                                quick=[1, 16])],

@@ -50,14 +50,15 @@ size_t Connection::read(Side side, std::span<std::byte> into) {
   End& writer = at(other(side));
   const bool was_full = writer.outstanding == kWindowBytes;
   writer.outstanding -= bytes;
-  if (was_full && writer.thread != nullptr && wire_ != Wire::kTcp) {
-    if (writer.thread->sleeps()) charge_wake(*end.thread);
-    end.thread->machine().schedule().at(end.thread->now(), [self = shared_from_this(), side] {
-      if (self->at(other(side)).thread != nullptr) self->tell(other(side));
-    });
-  } else if (was_full && writer.thread != nullptr) {
+  if (!was_full || writer.thread == nullptr) return bytes;
+  if (wire_ == Wire::kTcp) {
     tell(other(side));
+    return bytes;
   }
+  if (writer.thread->sleeps()) charge_wake(*end.thread);
+  end.thread->machine().schedule().at(end.thread->now(), [self = shared_from_this(), side] {
+    if (self->at(other(side)).thread != nullptr) self->tell(other(side));
+  });
   return bytes;
 }
 

@@ -26,6 +26,12 @@ class Worker final : public Thread {
   std::function<Then(Worker&)> what_;
 };
 
+// A step of a thread that always computes.
+Then computes(Worker& self) {
+  self.charge(10us);
+  return Then::kMore;
+}
+
 // Round numbers, each other than the others, so that a sum shows its parts.
 constexpr Hardware kHardware{.name = "test",
                              .cores = 1,
@@ -65,10 +71,6 @@ TEST(Schedule, RunsEventsInTheOrderOfTheirTimesAndThenOfTheirNumbers) {
 TEST(Machine, ThreadsOfOneCoreTakeTurnsOfASlice) {
   Schedule schedule;
   Machine machine(schedule, kHardware, 1);
-  const auto computes = [](Worker& self) {
-    self.charge(10us);
-    return Then::kMore;
-  };
   Worker one(machine, computes);
   Worker other(machine, computes);
   machine.start(one);
@@ -138,20 +140,17 @@ TEST(Machine, AThreadThatWakesGetsAnIdleCoreOrThatOfTheThreadThatWakesIt) {
     Schedule schedule;
     Machine machine(schedule, kHardware, has_idle_core ? 3 : 2);
     Worker yields(machine, [](Worker&) { return Then::kYield; });
-    Worker computes(machine, [](Worker& self) {
-      self.charge(10us);
-      return Then::kMore;
-    });
+    Worker computing(machine, computes);
     std::vector<Time> steps;
     Worker sleeps(machine, [&](Worker& self) {
       steps.push_back(self.now());
       return Then::kSleep;
     });
-    for (Worker* worker : {&yields, &computes, &sleeps}) machine.start(*worker);
-    schedule.at(50us, [&] { sleeps.wake(&computes); });
+    for (Worker* worker : {&yields, &computing, &sleeps}) machine.start(*worker);
+    schedule.at(50us, [&] { sleeps.wake(&computing); });
     schedule.run_until(1ms);
-    // Without an idle core it waits for the end of the slice of `computes`, although the other core
-    // has a thread that yields. Both have the cores since 1 µs.
+    // Without an idle core it waits for the end of the slice of `computing`, although the other
+    // core has a thread that yields. Both have the cores since 1 µs.
     const Time then = has_idle_core ? 50us + 3us + 1us : 1us + 100us + 1us;
     ASSERT_EQ(steps.size(), 2u);
     EXPECT_EQ(steps[1], then);
@@ -161,10 +160,6 @@ TEST(Machine, AThreadThatWakesGetsAnIdleCoreOrThatOfTheThreadThatWakesIt) {
 TEST(Machine, LongQueuesGiveThreadsToShortOnes) {
   Schedule schedule;
   Machine machine(schedule, kHardware, 2);
-  const auto computes = [](Worker& self) {
-    self.charge(10us);
-    return Then::kMore;
-  };
   Worker one(machine, computes);
   Worker other(machine, computes);
   bool sleep = true;
