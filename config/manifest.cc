@@ -220,29 +220,6 @@ Manifest read(const std::string& text, const std::string& file, Diagnostics& dia
   return manifest;
 }
 
-std::vector<std::string> files_at(const ManifestPath& named, Diagnostics& diagnostics) {
-  namespace fs = std::filesystem;
-  const auto& [path, location] = named;
-  std::error_code error;
-  if (!fs::exists(path, error)) {
-    diagnostics.error(location,
-                      "manifests: " + path + ": " +
-                          (error ? error.message() : "there is no such file or directory"));
-    return {};
-  }
-  if (!fs::is_directory(path, error)) return {path};  // an error is found when the file is read
-  std::vector<std::string> files;
-  for (const auto& entry : fs::directory_iterator(path, error)) {
-    const auto extension = entry.path().extension();
-    const bool hidden = entry.path().filename().string().starts_with(".");
-    if (!hidden && (extension == ".yaml" || extension == ".yml")) files.push_back(entry.path());
-  }
-  if (error)
-    diagnostics.error(location, "manifests: " + path + " cannot be read: " + error.message());
-  std::ranges::sort(files);
-  return files;
-}
-
 void emit_hints(YAML::Emitter& out, const char* key, const Hints& hints) {
   if (hints.empty()) return;
   out << YAML::Key << key << YAML::Value << YAML::Flow << YAML::BeginMap;
@@ -341,19 +318,10 @@ Manifest read_manifest(const std::string& text, const std::string& file, Diagnos
   return read(text, file, diagnostics, locations);
 }
 
-std::vector<std::string> manifest_files(const std::vector<ManifestPath>& paths,
-                                        Diagnostics& diagnostics) {
-  std::vector<std::string> files;
-  for (const ManifestPath& path : paths) {
-    std::ranges::move(files_at(path, diagnostics), std::back_inserter(files));
-  }
-  return files;
-}
-
-Manifest load_manifests(const std::vector<ManifestPath>& paths, Diagnostics& diagnostics) {
+Manifest load_manifests(const std::vector<ConfigPath>& paths, Diagnostics& diagnostics) {
   Manifest all;
   std::map<std::string, SourceLocation> known;
-  for (const std::string& file : manifest_files(paths, diagnostics)) {
+  for (const std::string& file : config_files("manifests", paths, diagnostics)) {
     const auto text = read_file(file, diagnostics);
     if (!text) continue;
     std::vector<SourceLocation> locations;

@@ -31,6 +31,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "config/config_paths.h"
 #include "config/diagnostics.h"
 #include "config/hints.h"
 #include "config/signature.h"
@@ -85,20 +86,9 @@ struct Manifest {
 // `diagnostics`. Use the result only if no error was added.
 Manifest read_manifest(const std::string& text, const std::string& file, Diagnostics& diagnostics);
 
-struct ManifestPath {
-  std::string path;         // a file or a directory
-  SourceLocation location;  // the position of this path in the node configuration
-};
-
-// Returns the files of manifests that `paths` name. Of a directory, these are the files *.yaml and
-// *.yml whose name does not begin with ".", in the order of names; follows symbolic links. Adds an
-// error for a path that does not exist or cannot be read.
-std::vector<std::string> manifest_files(const std::vector<ManifestPath>& paths,
-                                        Diagnostics& diagnostics);
-
-// Reads manifest_files(), and returns their services as one manifest. If a service is defined
+// Reads the files that `paths` name (config_files()), and returns their services as one manifest. If a service is defined
 // twice, adds an error with both source locations.
-Manifest load_manifests(const std::vector<ManifestPath>& paths, Diagnostics& diagnostics);
+Manifest load_manifests(const std::vector<ConfigPath>& paths, Diagnostics& diagnostics);
 
 // The beginning of each text that write_manifest() returns.
 inline constexpr std::string_view kWrittenByHintgen = "# Written by hintgen.";

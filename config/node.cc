@@ -216,7 +216,7 @@ EndpointConfig read_endpoint(const YamlValue& value) {
   read_keys(value, "endpoint",
             {into("listen", true, endpoint.listen, read_address),
              into("service", true, endpoint.service, read_identifier),
-             {"peers", true,
+             {"peers", false,
               [&](const YamlValue& v) {
                 endpoint.peers = read_names_list(v, "peers");
                 if (v.node.IsSequence() && endpoint.peers.empty()) {
@@ -228,6 +228,55 @@ EndpointConfig read_endpoint(const YamlValue& value) {
              into("group", false, endpoint.group, read_text)});
   check_ring(value, endpoint.ring, "listen", endpoint.listen);
   return endpoint;
+}
+
+void place_in(const std::filesystem::path& folder, std::string& path) {
+  if (!path.empty()) path = (folder / path).lexically_normal();
+}
+
+// Returns the key of a list of files and folders.
+YamlKey paths(const char* key, std::vector<ConfigPath>& into) {
+  return {key, false, [key, &into](const YamlValue& v) {
+            read_items(v, key, [&](const YamlValue& item) {
+              auto path = read_text(item, key);
+              if (path) into.push_back({std::move(*path), item.location()});
+            });
+          }};
+}
+
+// Adds the peers of a map whose keys are their names. `folder` is that of the file.
+void read_peers(const YamlValue& value, const std::filesystem::path& folder,
+                std::vector<PeerConfig>& peers) {
+  read_names(value, "peers",
+             [&](const std::string& name, const YamlValue& key, const YamlValue& v) {
+               PeerConfig peer{.name = name, .location = key.location()};
+               read_node_name(key, "a peer's name");
+               read_keys(v, "peers." + name,
+                         {into("link", true, peer.link, read_link_address),
+                          into("identity", false, peer.identity, read_identity_rule),
+                          located_file("profile", peer.profile, peer.profile_location),
+                          {"serves", false, [&](const YamlValue& services) {
+                             peer.serves = read_names_list(services, "serves");
+                           }}});
+               place_in(folder, peer.profile);
+               const auto first = std::ranges::find(peers, name, &PeerConfig::name);
+               if (first != peers.end()) {
+                 return key.error("peer '" + name + "' appears twice; first at " +
+                                  to_string(first->location));
+               }
+               peers.push_back(std::move(peer));
+             });
+}
+
+// Gives endpoints without peers those that serve their service.
+void find_peers(NodeConfig& node) {
+  for (EndpointConfig& endpoint : node.endpoints) {
+    if (!endpoint.peers.empty()) continue;
+    for (const PeerConfig& peer : node.peers) {
+      if (std::ranges::find(peer.serves, endpoint.service) == peer.serves.end()) continue;
+      endpoint.peers.push_back(peer.name);
+    }
+  }
 }
 
 // Adds an endpoint for the ring of each endpoint that has one.
@@ -332,23 +381,14 @@ Limits default_limits() {
   return limits;
 }
 
-NodeConfig read_node_config(const std::string& text, const std::string& file,
-                            Diagnostics& diagnostics) {
+namespace {
+
+// Reads the text of the node's own file.
+NodeConfig parse(const std::string& text, const std::string& file, Diagnostics& diagnostics) {
   NodeConfig node;
+  const auto folder = std::filesystem::path(file).parent_path();
   const auto document = parse_yaml(text, file, diagnostics);
   if (!document) return node;
-  const auto read_peers = [&](const YamlValue& value) {
-    read_names(value, "peers",
-               [&](const std::string& name, const YamlValue& key, const YamlValue& v) {
-                 PeerConfig peer{.name = name, .location = key.location()};
-                 read_node_name(key, "a peer's name");
-                 read_keys(v, "peers." + name,
-                           {into("link", true, peer.link, read_link_address),
-                            into("identity", false, peer.identity, read_identity_rule),
-                            located_file("profile", peer.profile, peer.profile_location)});
-                 node.peers.push_back(std::move(peer));
-               });
-  };
   const auto read_serves = [&](const YamlValue& value) {
     read_names(value, "serves",
                [&](const std::string& service, const YamlValue& key, const YamlValue& v) {
@@ -363,17 +403,12 @@ NodeConfig read_node_config(const std::string& text, const std::string& file,
              {"worker_cores", false,
               [&](const YamlValue& v) { node.worker_cores = read_worker_cores(v); }},
              into("worker_nice", false, node.worker_nice, number_of<int>(-20, 19)),
-             {"manifests", false,
-              [&](const YamlValue& v) {
-                read_items(v, "manifests", [&](const YamlValue& item) {
-                  auto path = read_text(item, "manifests");
-                  if (path) node.manifests.push_back({std::move(*path), item.location()});
-                });
-              }},
+             paths("manifests", node.manifests),
+             paths("peer_files", node.peer_files),
              located_file("profile", node.profile, node.profile_location),
              located_file("learned", node.learned, node.learned_location),
              {"link", false, [&](const YamlValue& v) { node.link = read_link(v); }},
-             {"peers", false, read_peers},
+             {"peers", false, [&](const YamlValue& v) { read_peers(v, folder, node.peers); }},
              {"endpoints", false,
               [&](const YamlValue& v) {
                 read_items(v, "endpoints", [&](const YamlValue& item) {
@@ -383,22 +418,33 @@ NodeConfig read_node_config(const std::string& text, const std::string& file,
              {"serves", false, read_serves},
              {"admin", false, [&](const YamlValue& v) { node.admin = read_admin(v); }},
              {"limits", false, [&](const YamlValue& v) { node.limits = read_limits(v); }}});
-  check_node(node, diagnostics);
-  add_rings(node.endpoints);
-  const auto folder = std::filesystem::path(file).parent_path();
-  const auto place_in_folder = [&folder](std::string& path) {
-    if (!path.empty()) path = (folder / path).lexically_normal();
-  };
-  for (auto& [path, location] : node.manifests) place_in_folder(path);
-  for (std::string* path : {&node.profile, &node.learned}) place_in_folder(*path);
-  for (PeerConfig& peer : node.peers) place_in_folder(peer.profile);
+  for (auto* paths : {&node.manifests, &node.peer_files}) {
+    for (ConfigPath& path : *paths) place_in(folder, path.path);
+  }
+  for (std::string* path : {&node.profile, &node.learned}) place_in(folder, *path);
   if (node.link.tls) {
     TlsConfig& tls = *node.link.tls;
     for (std::string* path : {&tls.certificate, &tls.key, &tls.ca, &tls.crl}) {
-      place_in_folder(*path);
+      place_in(folder, *path);
     }
   }
+  return node;
+}
+
+// Completes a configuration whose peers are known, and checks it.
+void finish(NodeConfig& node, const std::string& file, Diagnostics& diagnostics) {
+  find_peers(node);
+  check_node(node, diagnostics);
+  add_rings(node.endpoints);
   check_learned_file(node, file, diagnostics);
+}
+
+}  // namespace
+
+NodeConfig read_node_config(const std::string& text, const std::string& file,
+                            Diagnostics& diagnostics) {
+  NodeConfig node = parse(text, file, diagnostics);
+  finish(node, file, diagnostics);
   return node;
 }
 
@@ -408,7 +454,18 @@ uint64_t registered_bytes(const FabricConfig& fabric) {
 
 NodeConfig load_node_config(const std::string& file, Diagnostics& diagnostics) {
   const auto text = read_file(file, diagnostics);
-  return text ? read_node_config(*text, file, diagnostics) : NodeConfig{};
+  if (!text) return {};
+  NodeConfig node = parse(*text, file, diagnostics);
+  for (const std::string& more : config_files("peer_files", node.peer_files, diagnostics)) {
+    const auto peers = read_file(more, diagnostics);
+    if (!peers) continue;
+    const auto document = parse_yaml(*peers, more, diagnostics);
+    if (document) {
+      read_peers(*document, std::filesystem::path(more).parent_path(), node.peers);
+    }
+  }
+  finish(node, file, diagnostics);
+  return node;
 }
 
 }  // namespace hat

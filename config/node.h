@@ -56,6 +56,8 @@ struct FaultsConfig {
   // means never.
   uint64_t cut_within = 0;
   uint64_t silent_within = 0;
+
+  friend bool operator==(const FaultsConfig&, const FaultsConfig&) = default;
 };
 
 // The key `fabric`. Its value in the file is either one word, which sets `kind`, or a map.
@@ -67,6 +69,8 @@ struct FabricConfig {
   // The key `max_pinned`: the most memory that a link with lanes may pin for RDMA.
   uint64_t pinned_bytes_max = 144u << 20;
   std::optional<FaultsConfig> faults;
+
+  friend bool operator==(const FabricConfig&, const FabricConfig&) = default;
 };
 
 // The TLS settings of links. The two daemons of a link prove their identities with certificates
@@ -100,13 +104,16 @@ struct PeerConfig {
   // for calls to it; empty if there is none.
   std::string profile;
   SourceLocation profile_location;
+  // The services that the peer serves, for endpoints without `peers`.
+  std::vector<std::string> serves{};
 };
 
 struct EndpointConfig {
   Address listen;
   std::string service;  // the service that clients of this endpoint call
-  // The peers that serve the service. Each new client connection takes the next peer of the list
-  // that can take calls (the first again after the last), and stays with this peer.
+  // The peers that serve the service. If the file names none, these are the peers with the service
+  // in their `serves`. Each new client connection takes the next peer of the list that can take
+  // calls (the first again after the last), and stays with this peer.
   std::vector<std::string> peers;
   uint32_t mode = 0660;  // for a unix socket: the permission bits of its path
   std::string group;     // for a unix socket: the owning group of its path; empty: the daemon's
@@ -212,7 +219,9 @@ struct NodeConfig {
   // The nice value of worker threads, see nice(2); nullopt: the nice value of the process.
   std::optional<int> worker_nice;
   // The manifests. Paths in the file are relative to the directory of the file.
-  std::vector<ManifestPath> manifests;
+  std::vector<ConfigPath> manifests;
+  // Files with more peers, in the form of the key `peers`: load_node_config() adds them to `peers`.
+  std::vector<ConfigPath> peer_files;
   // The file of measured costs (config/profile.h) for plans of calls to peers without a profile of
   // their own, and of calls that this node serves; empty if there is none. The path in the
   // configuration file is relative to the directory of that file.
@@ -241,7 +250,8 @@ uint64_t registered_bytes(const FabricConfig& fabric);
 NodeConfig read_node_config(const std::string& text, const std::string& file,
                             Diagnostics& diagnostics);
 
-// Reads a file and calls read_node_config(). It is an error if the file cannot be read.
+// Reads a node configuration as read_node_config() does, from the file `file` and from its
+// `peer_files`. It is an error if a file cannot be read.
 NodeConfig load_node_config(const std::string& file, Diagnostics& diagnostics);
 
 // Checks whether the node configuration and the manifests agree. Adds a warning if no manifest

@@ -34,6 +34,11 @@ class Relations {
     for (const EndpointConfig& endpoint : node_.endpoints) {
       claim(endpoint.listen, endpoint.location);
       if (endpoint.ring) claim(*endpoint.ring, endpoint.location);
+      if (endpoint.peers.empty() && node_.peer_files.empty()) {
+        diagnostics_.error(endpoint.location,
+                           "the endpoint has no `peers`, no peer has '" + endpoint.service +
+                               "' in its `serves`, and there are no `peer_files`; add one of them");
+      }
       for (const std::string& peer : endpoint.peers) {
         if (std::ranges::find(names, peer) != names.end()) continue;
         diagnostics_.error(endpoint.location, "no peer is called '" + peer + "'" +
@@ -151,7 +156,9 @@ void check_learned_file(const NodeConfig& node, const std::string& file, Diagnos
   if (node.learned.empty()) return;
   std::vector<std::string> used = {file, node.profile};
   for (const PeerConfig& peer : node.peers) used.push_back(peer.profile);
-  for (const ManifestPath& manifest : node.manifests) used.push_back(manifest.path);
+  for (const auto* paths : {&node.manifests, &node.peer_files}) {
+    for (const ConfigPath& path : *paths) used.push_back(path.path);
+  }
   if (const auto& tls = node.link.tls) {
     used.insert(used.end(), {tls->certificate, tls->key, tls->ca, tls->crl});
   }

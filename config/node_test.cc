@@ -6,6 +6,7 @@
 
 #include <chrono>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 
@@ -15,6 +16,10 @@ namespace hat {
 namespace {
 
 using namespace std::chrono_literals;
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
 
 struct NodeRow {
   const char* name;
@@ -37,7 +42,8 @@ INSTANTIATE_TEST_SUITE_P(
         NodeRow{"unknown_key", "node: a\nworker: 2\n",
                 "n.yaml:2:1: error: unknown key 'worker' in node configuration (did you mean "
                 "'workers'?); expected one of node, fabric, workers, worker_cores, worker_nice, "
-                "manifests, profile, learned, link, peers, endpoints, serves, admin, limits\n"},
+                "manifests, peer_files, profile, learned, link, peers, endpoints, serves, admin, "
+                "limits\n"},
         NodeRow{"no_name", "workers: 2\n", "n.yaml:1:1: error: node configuration has no 'node'\n"},
         NodeRow{"number_out_of_range", "node: a\nworkers: 0\nworker_nice: -30\n",
                 "n.yaml:2:10: error: workers: '0'; expected a number from 1 to 64\n"
@@ -64,7 +70,7 @@ INSTANTIATE_TEST_SUITE_P(
             "misspelt_and_so_missing", "nod: a\n",
             "n.yaml:1:1: error: unknown key 'nod' in node configuration (did you mean 'node'?); "
             "expected one of node, fabric, workers, worker_cores, worker_nice, manifests, "
-            "profile, learned, link, peers, endpoints, serves, admin, limits\n"},
+            "peer_files, profile, learned, link, peers, endpoints, serves, admin, limits\n"},
         NodeRow{"by_place",
                 "node: a\nlink: {insecure: true}\npeers: {b: {link: \"tcp:h:1\"}}\nendpoints:\n"
                 "  - {listen: \"tcp:127.0.0.1:9\", service: A, peers: [c]}\nworkers: 0\n",
@@ -197,6 +203,72 @@ TEST_F(ExampleFile, IsGoodAndHoldsTheDefaults) {
   EXPECT_EQ(node.link.tls->key, HAT_SOURCE_DIR "/config/examples/tls/host-a.key");
   EXPECT_EQ(node.link.tls->allow, std::vector<std::string>{"spiffe://prod.example/hosts/*"});
   EXPECT_EQ(node.peers[0].identity, "spiffe://prod.example/hosts/b");
+}
+
+class PeerFiles : public testing::Test {
+ protected:
+  ~PeerFiles() override { std::filesystem::remove_all(folder_); }
+  void write(const std::string& name, const std::string& text) const {
+    const std::filesystem::path path = folder_ / name;
+    std::filesystem::create_directories(path.parent_path());
+    std::ofstream(path) << text;
+  }
+  // Loads n.yaml with these lines. Returns the peers of its first endpoint, and the diagnostics.
+  std::vector<std::string> load(const std::string& lines) {
+    write("n.yaml", "node: a\nlink: {insecure: true}\npeer_files: [peers.d]\n" + lines);
+    Diagnostics diagnostics;
+    node_ = load_node_config(folder_ / "n.yaml", diagnostics);
+    std::vector<std::string> all =
+        node_.endpoints.empty() ? std::vector<std::string>() : node_.endpoints[0].peers;
+    if (!diagnostics.all().empty()) all.push_back(diagnostics.text());
+    return all;
+  }
+
+  const std::filesystem::path folder_ = [] {
+    std::string name = std::filesystem::temp_directory_path() / "hatrpc-peers-XXXXXX";
+    return std::filesystem::path(mkdtemp(name.data()));
+  }();
+  NodeConfig node_;
+};
+
+const std::string kEndpoint = "endpoints: [{listen: 'tcp:127.0.0.1:9', service: S}]\n";
+
+TEST_F(PeerFiles, AddPeersToEndpointsOfTheirServices) {
+  write("peers.d/2.yaml", "c: {link: 'tcp:h:2', serves: [T, S], profile: c-costs.yaml}\n");
+  write("peers.d/1.yml", "d: {link: 'tcp:h:3', serves: [T]}\ne: {link: 'tcp:h:4', serves: [S]}\n");
+  write("peers.d/.hidden.yaml", "not a peer");
+  write("peers.d/note.txt", "not a peer");
+  EXPECT_THAT(load("peers: {b: {link: 'tcp:h:1', serves: [S]}}\n" + kEndpoint),
+              ElementsAre("b", "e", "c"));
+  EXPECT_EQ(node_.peers.size(), 4u);
+  EXPECT_EQ(node_.peers[3].profile, folder_ / "peers.d/c-costs.yaml");
+}
+
+TEST_F(PeerFiles, MayBeEmptyForNow) {
+  std::filesystem::create_directory(folder_ / "peers.d");
+  EXPECT_THAT(load(kEndpoint), IsEmpty());
+}
+
+TEST_F(PeerFiles, AnEndpointCanNameAPeerOfAFile) {
+  write("peers.d/c.yaml", "c: {link: 'tcp:h:2'}\n");
+  EXPECT_THAT(load("endpoints: [{listen: 'tcp:127.0.0.1:9', service: S, peers: [c]}]\n"),
+              ElementsAre("c"));
+}
+
+TEST_F(PeerFiles, MistakesAreNamedWithTheirFile) {
+  EXPECT_THAT(load(""), ElementsAre(HasSubstr("there is no such file or directory")));
+  write("peers.d/c.yaml", "b: {link: 'tcp:h:2'}\nc: {lnk: 'tcp:h:2'}\n");
+  EXPECT_THAT(load("peers: {b: {link: 'tcp:h:1'}}\n"),
+              ElementsAre(AllOf(HasSubstr("peers.d/c.yaml:1:1: error: peer 'b' appears twice"),
+                                HasSubstr("peers.d/c.yaml:2:5: error: unknown key 'lnk'"))));
+}
+
+TEST(NodeConfig, AnEndpointWithoutPeersNeedsAPeerThatServesItsService) {
+  Diagnostics diagnostics;
+  read_node_config(
+      "node: a\nlink: {insecure: true}\npeers: {b: {link: 'tcp:h:1', serves: [T]}}\n" + kEndpoint,
+      "n.yaml", diagnostics);
+  EXPECT_THAT(diagnostics.text(), HasSubstr("no peer has 'S' in its `serves`"));
 }
 
 TEST(NodeConfig, TheFileOfLearnedChoicesHasNoOtherUse) {

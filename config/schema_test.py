@@ -33,6 +33,8 @@ GOOD_NODES = [
     "endpoints: [{listen: 'shm:/tmp/r', service: S, peers: [b]}]\nserves: {S: {upstream: 'shm:/tmp/t'}}",
     "node: a\nlink: {insecure: true}\npeers: {b: {link: 'tcp:h:1'}}\n"
     "endpoints: [{listen: 'tcp:h:2', ring: /tmp/r, service: S, peers: [b]}]\nserves: {S: {upstream: 'tcp:h:3', ring: /tmp/t}}",
+    "node: a\nlink: {insecure: true}\npeers: {b: {link: 'tcp:h:1', serves: [S]}}\nendpoints: [{listen: 'tcp:h:2', service: S}]",
+    "node: a\npeer_files: []",
     "node: a\nmanifests: [m.yaml]\nserves: {S: {upstream: 'tcp:127.0.0.1:1', mode: shared, max_connections: 4}}",
     "node: a\nserves: {S: {upstream: 'tcp:127.0.0.1:1', thrift_transport: header}}",
     "node: a\nserves: {S: {upstream: 'tcp:127.0.0.1:1', thrift_transport: framed, thrift_protocol: compact}}",

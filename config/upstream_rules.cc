@@ -30,18 +30,19 @@ void add_rules_of(const ServiceSpec& service, std::vector<Rule>& rules) {
 
 UpstreamRules rules_at(const Address& upstream, const std::vector<ServedConfig>& serves,
                        const Manifest& manifest) {
+  UpstreamRules found;
   std::vector<Rule> here, elsewhere;
   for (const ServedConfig& served : serves) {
+    if (served.upstream != upstream || found.has(served.service)) continue;
+    found.services.push_back(served.service);
     const bool listed = std::ranges::find(manifest.services, served.service, &ServiceSpec::name) !=
                         manifest.services.end();
-    if (served.upstream == upstream && !listed) add(here, std::nullopt);
+    if (!listed) add(here, std::nullopt);
   }
   for (const ServiceSpec& service : manifest.services) {
-    const auto served = std::ranges::find(serves, service.name, &ServedConfig::service);
-    const bool is_here = served != serves.end() && served->upstream == upstream;
-    add_rules_of(service, is_here ? here : elsewhere);
+    add_rules_of(service, found.has(service.name) ? here : elsewhere);
   }
-  UpstreamRules found{.rules_differ = here.size() > 1};
+  found.rules_differ = here.size() > 1;
   for (const Rule& rule : elsewhere) add(here, rule);
   for (const Rule& rule : here) {
     if (rule) found.rules.push_back(*rule);

@@ -7,6 +7,9 @@
 // an address.
 #pragma once
 
+#include <algorithm>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/address.h"
@@ -23,9 +26,15 @@ struct UpstreamRules {
   // call only some of them. The daemon must then check requests against the signatures of the
   // functions, so all services at the address need signatures.
   bool rules_differ = false;
+  std::vector<std::string> services;  // the services at the address, in the order of `serves`
+
+  bool has(std::string_view service) const {
+    return std::ranges::find(services, service) != services.end();
+  }
 };
 
-// Returns the rules for the server at the address `upstream`.
+// Returns the rules for the server at the address `upstream`. A service can be in `serves` more than
+// once, with different addresses.
 UpstreamRules rules_at(const Address& upstream, const std::vector<ServedConfig>& serves,
                        const Manifest& manifest);
 

@@ -40,6 +40,17 @@ TEST_P(UpstreamRulesOf, AllThatIsBehindTheAddress) {
   EXPECT_EQ(found.rules_differ, GetParam().differ);
 }
 
+// After a reload, a service can be at its new address and, for streams that exist, at its old one.
+TEST(UpstreamRulesTest, AServiceCanHaveTwoAddresses) {
+  const Address other = *parse_address("tcp:127.0.0.1:9");
+  const Manifest manifest{"", {service("A", kAdmins), service("B", {})}};
+  const std::vector<ServedConfig> serves = {{"A", other}, {"A", kServer}, {"B", kServer}};
+  EXPECT_EQ(rules_at(kServer, serves, manifest).services, (std::vector<std::string>{"A", "B"}));
+  EXPECT_TRUE(rules_at(kServer, serves, manifest).rules_differ);
+  EXPECT_EQ(rules_at(other, serves, manifest).services, std::vector<std::string>{"A"});
+  EXPECT_FALSE(rules_at(other, serves, manifest).rules_differ);
+}
+
 INSTANTIATE_TEST_SUITE_P(
     Rows, UpstreamRulesOf,
     testing::Values(

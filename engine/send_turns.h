@@ -53,6 +53,11 @@ class SendTurns {
       deficit_ = std::min<int64_t>(deficit_, 0);
     }
     bool waits_for_turn() const { return is_linked(); }
+    // Moves the member to another group. If it waits for a turn, it leaves the queue.
+    void set_group(uint32_t group) {
+      stop_waiting_for_turn();
+      group_ = group;
+    }
 
    private:
     friend class SendTurns;
@@ -61,7 +66,7 @@ class SendTurns {
     // and sent, because the queue has already forgotten the member. It must not destroy the member.
     virtual void on_turn() = 0;
 
-    const uint32_t group_;
+    uint32_t group_;
     int64_t deficit_ = 0;  // the bytes that the member may still send; negative: sent too much
   };
 

@@ -25,6 +25,7 @@ class FakeStream final : public ByteStream {
   // Members  The test sets some members to control the stream; the stream sets the others when its
   //          functions are called.
   struct Wire {
+    std::string address;  // to which connect() connected
     std::string incoming;
     std::string written;
     size_t space = SIZE_MAX;  // how many bytes write() will take in total
@@ -101,6 +102,7 @@ class FakeReactor final : public Reactor {
   std::unique_ptr<ByteStream> connect(const Address& to, StreamEvents& events) override {
     connected_to.push_back(to);
     wires.push_back(std::make_shared<FakeStream::Wire>());
+    wires.back()->address = to_string(to);
     return std::make_unique<FakeStream>(wires.back(), events);
   }
   std::unique_ptr<ByteStream> try_connect(const Address& to, StreamEvents& events,

@@ -350,7 +350,7 @@ void add_peers(Page& page, Control& control) {
   for (const auto& [peer, is_up] : up) Page::add(peers, {{"peer", peer}}, is_up);
   std::map<std::string, uint64_t> built;
   for (const WorkerCounters* worker : control.workers()) {
-    for (const auto& [peer, sessions] : worker->peer_sessions) built[peer] += sessions.value();
+    for (const auto& [peer, sessions] : worker->peer_sessions.all()) built[peer] += sessions;
   }
   auto& sessions =
       page.family("hatrpc_peer_sessions_total", "Links to the peer that came up, on all workers.",

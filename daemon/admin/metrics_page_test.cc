@@ -88,7 +88,7 @@ class Exposition : public testing::Test {
 TEST_F(Exposition, KeepsPrometheusNaming) {
   control_.link_reports = {
       {0, "host-b", "tcp:x:1", true, true, "", 1, {{"rfp", true, "up", "", 0}}, {}}};
-  control_.counters[0].peer_sessions["host-b"].add(1);
+  control_.counters[0].peer_sessions.add("host-b");
   control_.certificate_reports = {{.use = "certificate", .subject = "CN=host-a", .not_after = 90}};
   control_.set_manifest({"", {{"Kv", {}, {{"get", false, {}, ""}}, "", AccessRule{{"host-b"}}}}});
   get(Side::kClient, 0).started.add();
@@ -245,9 +245,9 @@ TEST_F(Exposition, AddsUpTheWorkers) {
 }
 
 TEST_F(Exposition, AddsUpTheLinksToEachPeer) {
-  control_.counters[0].peer_sessions["host-b"].add(3);
-  control_.counters[1].peer_sessions["host-b"].add(1);
-  control_.counters[0].peer_sessions["host-c"];
+  for (int i = 0; i < 3; ++i) control_.counters[0].peer_sessions.add("host-b");
+  control_.counters[1].peer_sessions.add("host-b");
+  control_.counters[0].peer_sessions.add_peer("host-c");
   EXPECT_EQ(value("hatrpc_peer_sessions_total", {{"peer", "host-b"}}), 4);
   EXPECT_EQ(value("hatrpc_peer_sessions_total", {{"peer", "host-c"}}), 0) << "from the start";
 }

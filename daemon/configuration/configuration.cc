@@ -6,8 +6,6 @@
 #include <algorithm>
 #include <ctime>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 
 namespace hat {
 namespace {
@@ -24,6 +22,18 @@ void mix_file(uint64_t& hash, const std::string& path) {
   mix(hash, static_cast<uint64_t>(info.st_size));
   mix(hash, static_cast<uint64_t>(info.st_mtim.tv_sec));
   mix(hash, static_cast<uint64_t>(info.st_mtim.tv_nsec));
+}
+
+// Mixes in a file, or a directory and its files.
+void mix_path(uint64_t& hash, const std::string& path) {
+  mix_file(hash, path);
+  std::error_code error;
+  std::vector<std::string> inside;
+  for (const auto& entry : std::filesystem::directory_iterator(path, error)) {
+    inside.push_back(entry.path());
+  }
+  std::ranges::sort(inside);
+  for (const std::string& name : inside) mix_file(hash, name);
 }
 
 // Loads a profile into `profiles`. A file that does not exist is only a warning: the daemon must
@@ -100,9 +110,6 @@ Configuration load_configuration(const std::string& file, Diagnostics& diagnosti
   if (!diagnostics.any_errors()) place(configuration, std::move(allowed), diagnostics);
   configuration.tls = load_tls(configuration.node, diagnostics);
   check_against(configuration.node, configuration.manifest, diagnostics);
-  if (diagnostics.any_errors()) return configuration;
-  std::ifstream text(file, std::ios::binary);
-  configuration.node_text.assign(std::istreambuf_iterator<char>(text), {});
   return configuration;
 }
 
@@ -147,15 +154,8 @@ uint64_t fingerprint(const std::string& file, const NodeConfig& node) {
     for (const std::string& path : {tls->certificate, tls->key, tls->ca, tls->crl})
       mix_file(hash, path);
   }
-  for (const auto& [path, location] : node.manifests) {
-    mix_file(hash, path);
-    std::error_code error;
-    std::vector<std::string> inside;
-    for (const auto& entry : std::filesystem::directory_iterator(path, error)) {
-      inside.push_back(entry.path());
-    }
-    std::ranges::sort(inside);
-    for (const std::string& name : inside) mix_file(hash, name);
+  for (const auto* paths : {&node.manifests, &node.peer_files}) {
+    for (const ConfigPath& path : *paths) mix_path(hash, path.path);
   }
   return hash;
 }

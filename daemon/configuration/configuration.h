@@ -31,7 +31,6 @@ struct Configuration {
   HostCores host;
   std::vector<WorkerPlacement> workers;  // at least one, if the configuration has no error
   NumaHints numa;
-  std::string node_text;     // text of the node's file, to detect changes
   uint64_t fingerprint = 0;  // fingerprint() of all files
 };
 

@@ -9,6 +9,7 @@
 #include <array>
 #include <cstdint>
 #include <map>
+#include <mutex>
 #include <string>
 
 #include "base/counter.h"
@@ -87,6 +88,30 @@ enum class AskedPolling : uint8_t {
 };
 inline constexpr std::array<const char*, 2> kAskedPollingNames = {"followed", "not_allowed"};
 
+// The sessions that came up, by peer; reconnects count. A reload can add peers, so this class has a
+// lock, which a worker takes only when a session comes up.
+class PeerSessions {
+ public:
+  // Counts the sessions of this peer from now on. Does nothing if they are counted.
+  void add_peer(const std::string& peer) {
+    const std::lock_guard lock(mutex_);
+    sessions_.try_emplace(peer);
+  }
+  // Counts a session of this peer.
+  void add(const std::string& peer) {
+    const std::lock_guard lock(mutex_);
+    ++sessions_[peer];
+  }
+  std::map<std::string, uint64_t> all() const {
+    const std::lock_guard lock(mutex_);
+    return sessions_;
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  std::map<std::string, uint64_t> sessions_;
+};
+
 // The counters of one worker, for all functions.
 struct WorkerCounters {
   std::array<Counter, engine::kFailureCount> local_replies;  // by engine::Failure
@@ -115,9 +140,7 @@ struct WorkerCounters {
   RdmaCounters rdma;
   Counter buffered_bytes;  // bytes held in memory now, because their readers are slow
   Counter iterations;      // of the event loop; an increase shows that the worker is alive
-  // Sessions that came up, by peer; reconnects count. Only the Worker's constructor adds peers to
-  // the map.
-  std::map<std::string, Counter> peer_sessions;
+  PeerSessions peer_sessions;
 };
 
 }  // namespace hat

@@ -7,13 +7,12 @@
 #include <algorithm>
 #include <array>
 #include <csignal>
-#include <ctime>
 #include <filesystem>
 #include <random>
 
 #include "base/nearest_word.h"
 #include "daemon/process/service_manager.h"
-#include "daemon/routing/route_changes.h"
+#include "daemon/process/unix_time.h"
 
 namespace hat {
 namespace {
@@ -21,10 +20,6 @@ namespace {
 constexpr timeval kWatchInterval{1, 0};  // how often to check files for changes
 constexpr timeval kKeepInterval{10, 0};  // how often to keep what was learned
 constexpr std::array kSignals = {SIGHUP, SIGTERM, SIGINT, SIGUSR2};
-
-double unix_now() {
-  return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
-}
 
 // Raises the soft limit of descriptors to the hard limit: each connection needs a descriptor, and
 // systemd and shells often set a low soft limit.
@@ -43,36 +38,6 @@ std::unique_ptr<Calibrator> make_calibrator(const std::shared_ptr<const NodeConf
   return std::make_unique<Calibrator>(node->node, rdma.what, open);
 }
 
-std::string utc_text(int64_t unix_seconds) {
-  const std::time_t time = unix_seconds;
-  std::tm parts{};
-  gmtime_r(&time, &parts);
-  char text[32];
-  std::strftime(text, sizeof text, "%Y-%m-%d %H:%M:%S UTC", &parts);
-  return text;
-}
-
-bool same_certificates(const TlsContext& a, const TlsContext& b) {
-  return a.certificate().fingerprint == b.certificate().fingerprint &&
-         std::ranges::equal(a.authorities(), b.authorities(), {}, &CertificateFacts::fingerprint,
-                            &CertificateFacts::fingerprint);
-}
-
-bool same_crls(const TlsContext& a, const TlsContext& b) {
-  return std::ranges::equal(a.crls(), b.crls(), {}, &CrlFacts::fingerprint, &CrlFacts::fingerprint);
-}
-
-void log_reload(const Result<ReloadReport>& report) {
-  if (!report) {
-    LOG(ERROR) << "reload refused, the old routes stay:\n" << report.error().message;
-    return;
-  }
-  LOG(INFO) << "reloaded: generation " << report->generation << ", " << report->changes.size()
-            << " change(s)";
-  for (const std::string& change : report->changes) LOG(INFO) << "reload: " << change;
-  for (const std::string& warning : report->warnings) LOG(WARNING) << "reload: " << warning;
-}
-
 }  // namespace
 
 Result<Daemon::Sockets> Daemon::open_sockets(NodeConfig& node,
@@ -82,7 +47,7 @@ Result<Daemon::Sockets> Daemon::open_sockets(NodeConfig& node,
     HAT_TRY(ListenSocket socket,
             ListenSocket::adopt_or_open(inherited, endpoint.listen, endpoint.mode, endpoint.group));
     endpoint.listen = socket.address();
-    sockets.endpoints.push_back(std::move(socket));
+    sockets.endpoints.push_back(std::make_shared<ListenSocket>(std::move(socket)));
   }
   if (node.link.listen) {
     HAT_TRY(ListenSocket socket, ListenSocket::adopt_or_open(inherited, *node.link.listen));
@@ -113,8 +78,8 @@ Result<std::unique_ptr<Daemon>> Daemon::open(const std::string& config_file,
                                              daemon::InheritedSockets inherited,
                                              std::unique_ptr<Takeover> takeover) {
   raise_descriptor_limit();
-  const NodeConfig& node = configuration.node;
-  HAT_TRY(Sockets sockets, open_sockets(configuration.node, inherited));
+  NodeConfig node = configuration.node;
+  HAT_TRY(Sockets sockets, open_sockets(node, inherited));
   for (const std::string& left : inherited.left()) {
     LOG(WARNING) << left << ": was handed over and is closed, because " << config_file
                  << " does not name this address";
@@ -124,17 +89,16 @@ Result<std::unique_ptr<Daemon>> Daemon::open(const std::string& config_file,
     HAT_TRY(std::unique_ptr<WorkerThread> thread, WorkerThread::open(node.fabric, placement));
     threads.push_back(std::move(thread));
   }
-  return std::unique_ptr<Daemon>(new Daemon(config_file, std::move(configuration),
+  return std::unique_ptr<Daemon>(new Daemon(config_file, std::move(configuration), std::move(node),
                                             std::move(sockets), std::move(threads),
                                             std::move(takeover)));
 }
 
-Daemon::Daemon(std::string config_file, Configuration configuration, Sockets sockets,
-               std::vector<std::unique_ptr<WorkerThread>> threads,
+Daemon::Daemon(std::string config_file, Configuration configuration, NodeConfig node,
+               Sockets sockets, std::vector<std::unique_ptr<WorkerThread>> threads,
                std::unique_ptr<Takeover> takeover)
     : config_file_(std::move(config_file)),
-      node_text_(std::move(configuration.node_text)),
-      node_(std::make_shared<const NodeConfig>(std::move(configuration.node))),
+      node_(std::make_shared<const NodeConfig>(std::move(node))),
       start_unix_time_(unix_now()),
       metrics_(configuration.workers.size()),
       kept_(KeptLearning::file_of(*node_), node_->node),
@@ -142,7 +106,9 @@ Daemon::Daemon(std::string config_file, Configuration configuration, Sockets soc
       threads_(std::move(threads)),
       base_(event_base_new()),
       taking_over_{.channel = std::move(takeover)} {
-  applied_.routes = make_routes(1, configuration);
+  applied_.named = named_with(configuration.node);
+  applied_.routes = make_routes(1, configuration, applied_.named);
+  applied_.node = std::move(configuration.node);
   applied_.tls = configuration.tls;
   applied_.numa = std::move(configuration.numa);
   for (const NamedProfile& profile : configuration.profiles) {
@@ -171,7 +137,8 @@ Daemon::Daemon(std::string config_file, Configuration configuration, Sockets soc
 Daemon::~Daemon() = default;
 
 std::shared_ptr<const RoutingTable> Daemon::make_routes(uint64_t generation,
-                                                        const Configuration& configuration) {
+                                                        const Configuration& configuration,
+                                                        const Named& named) {
   engine::HostFacts host = engine::this_host();
   const OpenedRdma& rdma = threads_.front()->rdma();
   host.rdma = rdma.host != nullptr;
@@ -181,9 +148,9 @@ std::shared_ptr<const RoutingTable> Daemon::make_routes(uint64_t generation,
     host.nic_cores = count_nic_cores(configuration.host, host.cores);
   }
   add_costs(configuration.profiles, rdma_fabric(), host);
-  return std::make_shared<const RoutingTable>(generation, configuration.manifest,
-                                              services_of(*node_), host, metrics_.functions,
-                                              node_->serves, node_->limits.call_timeout);
+  return std::make_shared<const RoutingTable>(generation, configuration.manifest, named.services,
+                                              host, metrics_.functions, named.serves,
+                                              configuration.node.limits.call_timeout);
 }
 
 std::string Daemon::rdma_fabric() const {
@@ -235,16 +202,20 @@ void Daemon::serve() {
   phase_ = Phase::kServing;
   begin_with_kept();
   accept();
-  if (sockets_.offer) {
-    const auto all = sockets_.all();
-    TakeoverOfferEvents& events = *this;
-    giving_way_.offer = std::make_unique<TakeoverOffer>(
-        base_.get(), *node_, *sockets_.offer,
-        std::vector<const ListenSocket*>(all.begin(), all.end()), events);
-  }
+  offer_takeover();
   log_start();
   report_when_ready();
   start_watchdog();
+}
+
+void Daemon::offer_takeover() {
+  giving_way_.offer.reset();
+  if (!sockets_.offer) return;
+  const auto all = sockets_.all();
+  TakeoverOfferEvents& events = *this;
+  giving_way_.offer = std::make_unique<TakeoverOffer>(
+      base_.get(), *node_, *sockets_.offer,
+      std::vector<const ListenSocket*>(all.begin(), all.end()), events);
 }
 
 void Daemon::start_accepting() {
@@ -416,85 +387,6 @@ void Daemon::keep_learned() {
     for (LearnedReport& report : learned()) all.push_back(std::move(report.status));
   }
   kept_.save(common_choices(all), *node_, *applied_.routes);
-}
-
-// --- Reload ---
-
-Result<ReloadReport> Daemon::try_reload(bool dry_run) {
-  Diagnostics diagnostics;
-  const Configuration fresh = load_configuration(config_file_, diagnostics);
-  if (diagnostics.any_errors()) return fail(ErrorCode::kInvalid, diagnostics.text());
-  if (fresh.node_text != node_text_) {
-    return fail(ErrorCode::kInvalid,
-                config_file_ +
-                    ": error: it has changed since the start, and a reload cannot apply the "
-                    "change. Nothing is "
-                    "reloaded until a takeover or a restart applies the change, or you undo it\n");
-  }
-  const auto routes = make_routes(applied_.routes->generation() + 1, fresh);
-  ReloadReport report{routes->generation(), texts_of(route_changes(*applied_.routes, *routes)), {}};
-  for (const Diagnostic& warning : diagnostics.all()) {
-    report.warnings.push_back(to_string(warning.location) + ": warning: " + warning.message);
-  }
-  for (const NamedProfile& profile : fresh.profiles) {
-    if (auto why = why_unused(profile, rdma_fabric())) report.warnings.push_back(std::move(*why));
-  }
-  if (applied_.tls && !same_certificates(*applied_.tls, *fresh.tls)) {
-    report.changes.push_back(
-        "link.tls: certificate " + applied_.tls->certificate().subject + " until " +
-        utc_text(applied_.tls->certificate().not_after) + " → " + fresh.tls->certificate().subject +
-        " until " + utc_text(fresh.tls->certificate().not_after) + "; links that are up stay up");
-  }
-  if (applied_.tls && !same_crls(*applied_.tls, *fresh.tls)) {
-    report.changes.push_back(
-        "link.tls: crl " + fresh.node.link.tls->crl +
-        " has new revocation lists; links of peers whose certificates they revoke end");
-  }
-  if (dry_run) {
-    report.generation = applied_.routes->generation();
-    return report;
-  }
-  if (applied_.tls) {
-    applied_.tls = fresh.tls;
-    for (auto& thread : threads_) thread->set_tls(applied_.tls);
-  }
-  const bool other_workers_accept =
-      fresh.numa.endpoints != applied_.numa.endpoints || fresh.numa.links != applied_.numa.links;
-  applied_.numa = fresh.numa;
-  if (other_workers_accept && phase_ == Phase::kServing) start_accepting();
-  applied_.routes = routes;
-  for (auto& thread : threads_) {
-    thread->ask([routes](Worker& worker) {
-      worker.set_routes(routes);
-      return true;
-    });
-  }
-  return report;
-}
-
-Result<ReloadReport> Daemon::reload(bool dry_run) {
-  // Takes the fingerprint before it reads the files, so that check_for_changes() notices a change
-  // that happens during the reading.
-  const uint64_t read_fingerprint = fingerprint(config_file_, *node_);
-  if (dry_run) return try_reload(true);
-  service_manager::notify_reloading();
-  auto report = try_reload(false);
-  applied_.fingerprint = read_fingerprint;
-  applied_.last_reload.successful = report.has_value();
-  applied_.last_reload.error = report ? "" : report.error().message;
-  ++(report ? applied_.last_reload.succeeded : applied_.last_reload.refused);
-  if (report) applied_.last_reload.unix_time = unix_now();
-  log_reload(report);
-  service_manager::notify_ready(state());
-  return report;
-}
-
-void Daemon::check_for_changes() {
-  const uint64_t now = fingerprint(config_file_, *node_);
-  // Reloads only after two checks in a row have found the same fingerprint: before that, an editor
-  // may still be writing a file.
-  const bool settled = std::exchange(applied_.seen_fingerprint, now) == now;
-  if (settled && now != applied_.fingerprint) (void)reload(false);
 }
 
 // --- Calibration ---

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // daemon/process/daemon.h: the running daemon: its workers, its admin server, reloads, and its
-// shutdown. daemon_takeover.cc has the takeover, from the predecessor and by the successor.
+// shutdown. daemon_reload.cc has the reloads, and daemon_takeover.cc the takeover, from the
+// predecessor and by the successor.
 //
 // The daemon notifies systemd when it is ready, reloads or stops, and regularly that it is alive.
 //
@@ -91,7 +92,8 @@ class Daemon final : public Control, private TakeoverEvents, private TakeoverOff
     kDraining,
   };
   struct Sockets {
-    std::vector<ListenSocket> endpoints;
+    // Shared with the workers, which can still listen on a socket that a reload has removed.
+    std::vector<std::shared_ptr<ListenSocket>> endpoints;
     std::optional<ListenSocket> link;
     std::optional<ListenSocket> admin_http;
     std::optional<ListenSocket> admin_socket;
@@ -109,8 +111,16 @@ class Daemon final : public Control, private TakeoverEvents, private TakeoverOff
     std::vector<std::unique_ptr<WorkerCounters>> workers;
     std::vector<const WorkerCounters*> worker_views;  // of `workers`
   };
+  // The services and servers of this configuration and of earlier ones, which connections that
+  // exist can still use.
+  struct Named {
+    std::vector<std::string> services;
+    std::vector<ServedConfig> serves;
+  };
   // The configuration in use, and fingerprints of its files.
   struct Applied {
+    NodeConfig node;  // as in its files: node_ has the ports that the kernel chose
+    Named named;
     std::shared_ptr<const RoutingTable> routes;
     std::shared_ptr<const TlsContext> tls;  // null if links do not use TLS
     NumaHints numa;
@@ -132,6 +142,7 @@ class Daemon final : public Control, private TakeoverEvents, private TakeoverOff
     std::unique_ptr<Takeover> channel;  // null if there is no predecessor
     uint64_t connections = 0;           // received from the predecessor
     bool refused = false;
+    bool complete = false;  // the predecessor has exited
   };
   struct GivingWay {
     std::vector<std::string> paths;   // unix sockets whose path changed owner in the takeover
@@ -145,7 +156,7 @@ class Daemon final : public Control, private TakeoverEvents, private TakeoverOff
   static constexpr timeval kDrainInterval{0, 20'000};  // 20 ms: how often a phase's end is checked
 
   static Result<Sockets> open_sockets(NodeConfig& node, daemon::InheritedSockets& inherited);
-  Daemon(std::string config_file, Configuration configuration, Sockets sockets,
+  Daemon(std::string config_file, Configuration configuration, NodeConfig node, Sockets sockets,
          std::vector<std::unique_ptr<WorkerThread>> threads, std::unique_ptr<Takeover> takeover);
 
   static void on_signal(evutil_socket_t signal, short, void* self);
@@ -155,6 +166,7 @@ class Daemon final : public Control, private TakeoverEvents, private TakeoverOff
   static void on_keep_learned(evutil_socket_t, short, void* self);
   void serve();
   void accept();
+  void offer_takeover();
   void start_accepting();
   void log_start() const;
   void report_when_ready();
@@ -163,7 +175,6 @@ class Daemon final : public Control, private TakeoverEvents, private TakeoverOff
   void begin_with_kept();
   void keep_learned();
   std::string state() const;
-  void check_for_changes();
   void leave_if_drained();
 
   // --- Taking over, in daemon_takeover.cc ---
@@ -184,15 +195,24 @@ class Daemon final : public Control, private TakeoverEvents, private TakeoverOff
   void start_successor();
   static void on_successor_end(evutil_socket_t, short, void* self);
 
+  // --- Reload, in daemon_reload.cc ---
+  void check_for_changes();
   Result<ReloadReport> try_reload(bool dry_run);
+  Result<std::vector<std::string>> node_changes_of(const Configuration& fresh) const;
+  Result<std::vector<std::shared_ptr<ListenSocket>>> sockets_for(const NodeConfig& next) const;
+  bool in_takeover() const;
+  void begin_to_apply(const Configuration& fresh, std::shared_ptr<const RoutingTable> routes);
+  void set_routes();
+  void set_node(const Configuration& fresh, std::vector<std::shared_ptr<ListenSocket>> endpoints);
+  Named named_with(const NodeConfig& next) const;
   std::shared_ptr<const RoutingTable> make_routes(uint64_t generation,
-                                                  const Configuration& configuration);
+                                                  const Configuration& configuration,
+                                                  const Named& named);
   // Returns "verbs" or "loop"; empty if this node has no RDMA fabric.
   std::string rdma_fabric() const;
 
   const std::string config_file_;
-  const std::string node_text_;
-  const std::shared_ptr<const NodeConfig> node_;
+  std::shared_ptr<const NodeConfig> node_;
   const double start_unix_time_;
   Metrics metrics_;
   Applied applied_;

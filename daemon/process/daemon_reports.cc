@@ -57,7 +57,7 @@ std::string Daemon::config_file() const { return absolute_path(config_file_); }
 
 std::vector<std::string> Daemon::manifest_files() const {
   Diagnostics unused;  // a reload reports these errors
-  std::vector<std::string> files = hat::manifest_files(node_->manifests, unused);
+  std::vector<std::string> files = config_files("manifests", node_->manifests, unused);
   for (std::string& file : files) file = absolute_path(file);
   return files;
 }

@@ -21,7 +21,7 @@ bool names(const std::vector<std::string>& addresses, const Address& address) {
 
 std::vector<ListenSocket*> Daemon::Sockets::all() {
   std::vector<ListenSocket*> all;
-  for (ListenSocket& endpoint : endpoints) all.push_back(&endpoint);
+  for (const auto& endpoint : endpoints) all.push_back(endpoint.get());
   for (auto* one : {&link, &admin_http, &admin_socket, &offer}) {
     if (*one) all.push_back(&**one);
   }
@@ -91,6 +91,7 @@ void Daemon::on_server_connection(DetachedConnection connection) {
 
 void Daemon::on_predecessor_left() {
   detached_.expect_more(false);
+  taking_over_.complete = true;
   LOG(INFO) << "takeover: the previous hatrpcd has exited; " << taking_over_.connections
             << " connection(s) came from it";
   ready_report_ = ReadyReport::kDue;

@@ -75,21 +75,49 @@ void WorkerThread::make_worker(Worker::Setup setup, std::shared_ptr<const TlsCon
   worker_ = std::make_unique<Worker>(reactor_, std::move(setup));
 }
 
-void WorkerThread::start_accepting(const std::vector<ListenSocket>& endpoints,
+WorkerThread::Listening WorkerThread::to_listen_on(const EndpointSockets& endpoints,
+                                                   const std::optional<ListenSocket>& link,
+                                                   const NumaHints& numa) const {
+  Listening sockets{endpoints, link && accepts_for(numa.links) ? &*link : nullptr};
+  for (size_t i = 0; i < endpoints.size(); ++i) {
+    if (!accepts_for(numa.endpoints.at(i))) sockets.endpoints[i] = nullptr;
+  }
+  return sockets;
+}
+
+// Runs on the worker's thread.
+void WorkerThread::listen_on(Listening sockets) {
+  listeners_.clear();
+  listener_events_.clear();
+  listening_ = std::move(sockets);
+  for (size_t i = 0; i < listening_.endpoints.size(); ++i) {
+    if (listening_.endpoints[i] == nullptr) continue;
+    listener_events_.push_back(std::make_unique<EndpointListener>(*worker_, i));
+    listeners_.push_back(reactor_.listen(*listening_.endpoints[i], *listener_events_.back()));
+  }
+  if (listening_.link != nullptr) {
+    listener_events_.push_back(std::make_unique<LinkListener>(*worker_));
+    listeners_.push_back(reactor_.listen(*listening_.link, *listener_events_.back()));
+  }
+}
+
+void WorkerThread::start_accepting(const EndpointSockets& endpoints,
                                    const std::optional<ListenSocket>& link, const NumaHints& numa) {
-  // Copies the part of `numa` that the worker's thread needs: it may run after this function.
-  ask([&endpoints, &link, nodes = numa.endpoints, link_node = numa.links, this](Worker& worker) {
-    listeners_.clear();
-    listener_events_.clear();
-    for (size_t i = 0; i < endpoints.size(); ++i) {
-      if (!accepts_for(nodes.at(i))) continue;
-      listener_events_.push_back(std::make_unique<EndpointListener>(worker, i));
-      listeners_.push_back(reactor_.listen(endpoints[i], *listener_events_.back()));
-    }
-    if (link && accepts_for(link_node)) {
-      listener_events_.push_back(std::make_unique<LinkListener>(worker));
-      listeners_.push_back(reactor_.listen(*link, *listener_events_.back()));
-    }
+  ask([sockets = to_listen_on(endpoints, link, numa), this](Worker&) {
+    listen_on(sockets);
+    return true;
+  });
+}
+
+void WorkerThread::set_node(std::shared_ptr<const NodeConfig> node,
+                            std::shared_ptr<const RoutingTable> routes,
+                            const EndpointSockets& endpoints,
+                            const std::optional<ListenSocket>& link, const NumaHints& numa) {
+  ask([node, routes, sockets = to_listen_on(endpoints, link, numa), this](Worker& worker) {
+    if (seal_) seal_->set_peers(node->peers);
+    reactor_.probe_tcp_after(std::chrono::floor<std::chrono::seconds>(node->limits.tcp_keepalive));
+    worker.set_node(node, routes);
+    listen_on(sockets);
     return true;
   });
 }
@@ -142,8 +170,7 @@ void WorkerThread::set_tls(std::shared_ptr<const TlsContext> tls) {
 
 bool WorkerThread::stop_accepting() {
   const auto stopped = ask([this](Worker&) {
-    listeners_.clear();
-    listener_events_.clear();
+    listen_on({});
     return true;
   });
   return stopped.has_value();

@@ -41,11 +41,17 @@ class WorkerThread {
   // Sets the TLS context of links that are made from now on. Requires that make_worker() got a TLS
   // context.
   void set_tls(std::shared_ptr<const TlsContext> tls);
+  using EndpointSockets = std::vector<std::shared_ptr<ListenSocket>>;
+  // Replaces the node's configuration and the routes (Worker::set_node()), and accepts connections
+  // as start_accepting() says.
+  void set_node(std::shared_ptr<const NodeConfig> node, std::shared_ptr<const RoutingTable> routes,
+                const EndpointSockets& endpoints, const std::optional<ListenSocket>& link,
+                const NumaHints& numa);
   void start();
   // Accepts connections on those of `endpoints` and `link` that `numa` gives to workers of this
-  // worker's node, and on no others from now on. The sockets must stay open until stop_accepting().
-  void start_accepting(const std::vector<ListenSocket>& endpoints,
-                       const std::optional<ListenSocket>& link, const NumaHints& numa);
+  // worker's node, and on no others from now on. `link` must stay open until stop_accepting().
+  void start_accepting(const EndpointSockets& endpoints, const std::optional<ListenSocket>& link,
+                       const NumaHints& numa);
   // Hands the worker a connection that another process (the predecessor) accepted.
   void give(TakenConnection connection);
   // Makes the worker's event loop run an iteration soon, even if it is idle.
@@ -83,6 +89,14 @@ class WorkerThread {
   };
 
   explicit WorkerThread(WorkerPlacement placement) : placement_(std::move(placement)) {}
+  // The sockets on which the worker is to accept connections.
+  struct Listening {
+    EndpointSockets endpoints;           // null: another worker accepts its connections
+    const ListenSocket* link = nullptr;  // null: another worker accepts links, or none does
+  };
+  Listening to_listen_on(const EndpointSockets& endpoints, const std::optional<ListenSocket>& link,
+                         const NumaHints& numa) const;
+  void listen_on(Listening sockets);
 
   const WorkerPlacement placement_;
   LibeventReactor reactor_;
@@ -91,6 +105,7 @@ class WorkerThread {
   OpenedRdma rdma_;
   std::unique_ptr<TlsSeal> seal_;
   std::unique_ptr<Worker> worker_;
+  Listening listening_;  // the sockets of listeners_
   std::vector<std::unique_ptr<ListenerEvents>> listener_events_;
   std::vector<std::unique_ptr<Listener>> listeners_;
   std::thread thread_;

@@ -3,6 +3,7 @@
 // clients, peers and servers: it reads and writes the bytes of their connections.
 #pragma once
 
+#include <algorithm>
 #include <cstring>
 #include <memory>
 #include <optional>
@@ -44,6 +45,22 @@ inline std::vector<engine::FrameHeader> headers_in(std::string_view bytes) {
     bytes.remove_prefix(sizeof(engine::FrameHeader) + headers.back().payload_bytes);
   }
   return headers;
+}
+
+// Returns the kinds of the frames in `bytes`, without those that only give credit.
+inline std::vector<engine::FrameKind> kinds_in(std::string_view bytes) {
+  std::vector<engine::FrameKind> kinds;
+  for (const engine::FrameHeader& header : headers_in(bytes)) {
+    if (header.kind != engine::FrameKind::kCredit) kinds.push_back(header.kind);
+  }
+  return kinds;
+}
+
+// Returns limits with a keepalive of 1 h, so that links stay up although the peer answers no ping.
+inline Limits without_pings() {
+  Limits limits = default_limits();
+  limits.keepalive_interval = limits.keepalive_timeout = std::chrono::hours(1);
+  return limits;
 }
 
 // A failure that the daemon on the server's side reports: of a call (frame kFail) or of a stream
@@ -170,6 +187,18 @@ class FakeNode {
     read(wire);
     reactor.end_iteration();
   }
+  // Changes the node's configuration, as a reload does.
+  void set_node(NodeConfig next) {
+    std::vector<ServedConfig> serves = worker->node().serves;
+    serves.insert(serves.end(), next.serves.begin(), next.serves.end());
+    std::vector<std::string> services = {"Kv", "Pool"};
+    for (const EndpointConfig& endpoint : next.endpoints) {
+      if (std::ranges::count(services, endpoint.service) == 0) services.push_back(endpoint.service);
+    }
+    worker->set_node(std::make_shared<NodeConfig>(std::move(next)),
+                     make_routes(++generation_, services, serves));
+    reactor.end_iteration();
+  }
   // Lets the node read the bytes that wait on `wire`, until the node wants no more of them.
   static void read(const Wire& wire) {
     size_t before = 0;
@@ -183,6 +212,13 @@ class FakeNode {
   WorkerCounters counters;
   DetachedConnections detached;
   MetricsRegistry metrics{1};
+
+ private:
+  // Declared before `worker`, because setup() uses them.
+  Manifest manifest_;
+  uint64_t generation_ = 1;
+
+ public:
   std::unique_ptr<Worker> worker;
 
  private:
@@ -209,16 +245,20 @@ class FakeNode {
         function->arguments = {{.id = 1, .type = {.wire = WireType::kString}}};
       }
     }
-    const Manifest manifest{"", {{"Kv", {}, mirrored, ""}, {"Pool", {}, pooled, ""}}};
-    const engine::HostFacts host{8, 8, false, "none is here"};
-    auto routes = std::make_shared<RoutingTable>(
-        1, manifest, std::vector<std::string>{"Kv", "Pool"}, host, metrics, node.serves);
+    manifest_ = {"", {{"Kv", {}, mirrored, ""}, {"Pool", {}, pooled, ""}}};
+    auto routes = make_routes(generation_, {"Kv", "Pool"}, node.serves);
     return {.generation = 1,
             .node = std::make_shared<NodeConfig>(std::move(node)),
             .routes = std::move(routes),
             .counters = &counters,
             .detached = &detached,
             .seal = seal};
+  }
+  std::shared_ptr<const RoutingTable> make_routes(uint64_t generation,
+                                                  const std::vector<std::string>& services,
+                                                  const std::vector<ServedConfig>& serves) {
+    const engine::HostFacts host{8, 8, false, "none is here"};
+    return std::make_shared<RoutingTable>(generation, manifest_, services, host, metrics, serves);
   }
 };
 

@@ -14,8 +14,8 @@ namespace hat {
 
 class FakeSuccessor final : public Successor {
  public:
-  bool wants(size_t) const override { return wanted; }
-  Answer take(size_t, std::span<const int> descriptors,
+  bool wants(const Address&) const override { return wanted; }
+  Answer take(const Address&, std::span<const int> descriptors,
               std::initializer_list<std::span<const std::byte>> read,
               const KeptServer* kept) override {
     if (answer != Answer::kTaken) return answer;

@@ -29,14 +29,6 @@ const std::string kReplyOfGet(
     "\x00\x00\x00\x10\x80\x01\x00\x02\x00\x00\x00\x03get\x00\x00\x00\x01\x00", 20);
 const std::string kToken = "sixteen bytes...";
 
-std::vector<FrameKind> kinds_in(std::string_view frames) {
-  std::vector<FrameKind> kinds;
-  for (const FrameHeader& header : headers_in(frames)) {
-    if (header.kind != FrameKind::kCredit) kinds.push_back(header.kind);
-  }
-  return kinds;
-}
-
 // Returns the payload of the first frame of kind `kind` in `frames`, or "none" if there is none.
 std::string payload_of(FrameKind kind, std::string_view frames) {
   while (frames.size() >= sizeof(FrameHeader)) {
@@ -46,13 +38,6 @@ std::string payload_of(FrameKind kind, std::string_view frames) {
     frames.remove_prefix(header.payload_bytes);
   }
   return "none";
-}
-
-// Returns limits with a keepalive of 1 h, so that links stay up although the peer answers no ping.
-Limits without_pings() {
-  Limits limits = default_limits();
-  limits.keepalive_interval = limits.keepalive_timeout = std::chrono::hours(1);
-  return limits;
 }
 
 std::string hello_of_version(uint16_t version, const std::string& node, const std::string& peer) {

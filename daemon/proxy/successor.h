@@ -5,12 +5,12 @@
 // Thread   Any worker's thread can call a Successor; several threads can call at the same time.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <initializer_list>
 #include <span>
 #include <string>
 
+#include "base/address.h"
 #include "engine/frame.h"
 
 namespace hat {
@@ -36,14 +36,14 @@ class Successor {
   };
   virtual ~Successor() = default;
 
-  // Returns true if the successor's configuration has the endpoint with the number `endpoint`. The
-  // result never changes.
-  virtual bool wants(size_t endpoint) const = 0;
-  // Offers the successor a client connection on which no call is in flight. `descriptors` come from
+  // Returns true if the successor listens at this address. The result never changes.
+  virtual bool wants(const Address& endpoint) const = 0;
+  // Offers the successor a client connection of the endpoint that listens at `endpoint`, on which
+  // no call is in flight. `descriptors` come from
   // ByteStream::descriptors(), and the byte stream still owns them. `read` has, in parts, the bytes
   // that were read from the connection and that belong to no call yet. `server` is the connection
   // to the server that a peer keeps for this client, or null if there is none.
-  virtual Answer take(size_t endpoint, std::span<const int> descriptors,
+  virtual Answer take(const Address& endpoint, std::span<const int> descriptors,
                       std::initializer_list<std::span<const std::byte>> read,
                       const KeptServer* server) = 0;
   // Offers the successor a connection to a local server. The successor keeps the connection for the

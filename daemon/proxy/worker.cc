@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "config/node_changes.h"
+
 namespace hat {
 
 using engine::FrameHeader;
@@ -37,14 +39,11 @@ Worker::Worker(Reactor& reactor, Setup setup)
       routes_(setup_.routes),
       deadlines_(reactor),
       upstreams_(*this, setup_.seed),
-      connections_per_endpoint_(node().endpoints.size()),
       deferred_(std::make_unique<Deferred>()),
       next_iteration_(reactor.timer([] {})) {
   reactor_.add_iteration_events(*this);
-  for (const PeerConfig& peer : node().peers) {
-    counters().peer_sessions.try_emplace(peer.name);
-    make_link(peer).link().connect_now();
-  }
+  set_local(node());
+  set_peers({});
 }
 
 Worker::~Worker() {
@@ -70,12 +69,13 @@ engine::SessionOptions Worker::session_options(std::string peer) const {
 // --- Local clients ---
 
 void Worker::accept_client(size_t endpoint, const ListenerEvents::Accept& accept) {
-  if (connections_per_endpoint_[endpoint] >= node().limits.connections_max || draining_) {
+  const std::shared_ptr<Endpoint>& at = endpoints_.all().at(endpoint);
+  if (at->connections >= node().limits.connections_max || draining_) {
     counters().connections_refused.add();
     return;
   }
   counters().connections_accepted.add();
-  add_client(endpoint, accept);
+  add_client(at, accept);
 }
 
 // Does not check limits.max_connections, which the predecessor checked when it accepted the
@@ -83,11 +83,12 @@ void Worker::accept_client(size_t endpoint, const ListenerEvents::Accept& accept
 void Worker::take_over_client(size_t endpoint, const ListenerEvents::Accept& accept,
                               engine::Bytes read, const KeptServer* server) {
   counters().connections_taken_over.add();
-  add_client(endpoint, accept).continue_from(read, server);
+  add_client(endpoints_.all().at(endpoint), accept).continue_from(read, server);
 }
 
-ClientConnection& Worker::add_client(size_t endpoint, const ListenerEvents::Accept& accept) {
-  ++connections_per_endpoint_[endpoint];
+ClientConnection& Worker::add_client(const std::shared_ptr<Endpoint>& endpoint,
+                                     const ListenerEvents::Accept& accept) {
+  ++endpoint->connections;
   counters().connections_open.add();
   auto connection = std::make_unique<ClientConnection>(*this, endpoint, accept);
   ClientConnection& added = *connection;
@@ -98,7 +99,7 @@ ClientConnection& Worker::add_client(size_t endpoint, const ListenerEvents::Acce
 void Worker::defer_delete(ClientConnection& connection) {
   const auto found = connections_.find(&connection);
   if (found == connections_.end()) return;
-  --connections_per_endpoint_[connection.endpoint()];
+  --connection.endpoint().connections;
   counters().connections_open.sub();
   deferred_->connections.push_back(std::move(found->second));
   connections_.erase(found);
@@ -106,28 +107,41 @@ void Worker::defer_delete(ClientConnection& connection) {
 
 PeerLink* Worker::choose_peer(PeerNames peers) {
   for (size_t i = 0; i < peers.size(); ++i) {
-    PeerLink& peer = peers_.at(peers[(next_peer_ + i) % peers.size()]);
-    if (!peer.link().takes_calls()) continue;
+    const auto found = peers_.find(peers[(next_peer_ + i) % peers.size()]);
+    if (found == peers_.end() || !found->second.link().takes_calls()) continue;
     if (peers.size() > 1) next_peer_ = (next_peer_ + i + 1) % peers.size();
-    return &peer;
+    return &found->second;
   }
-  for (const std::string& name : peers) peers_.at(name).link().connect_now();
+  for (const std::string& name : peers) {
+    if (const auto found = peers_.find(name); found != peers_.end()) {
+      found->second.link().connect_now();
+    }
+  }
   return nullptr;
 }
 
 bool Worker::peers_hopeless(PeerNames peers, TimePoint since) const {
   return std::ranges::all_of(peers, [&](const std::string& name) {
-    const engine::Link& link = peers_.at(name).link();
+    const auto found = peers_.find(name);
+    if (found == peers_.end()) return true;
+    const engine::Link& link = found->second.link();
     return !link.takes_calls() && !link.trying() && link.last_attempt() >= since &&
            reactor_.now() - link.down_since() > node().limits.peer_wait;
   });
 }
 
 std::string Worker::peer_errors(PeerNames peers) const {
+  if (peers.empty()) return "no peer in the configuration serves this service at present";
   std::string text;
   for (const std::string& name : peers) {
-    const engine::Link& link = peers_.at(name).link();
-    text += (text.empty() ? "" : "; ") + name + " at " + to_string(link.address()) + ": " +
+    if (!text.empty()) text += "; ";
+    const auto found = peers_.find(name);
+    if (found == peers_.end()) {
+      text += name + " was removed from the configuration";
+      continue;
+    }
+    const engine::Link& link = found->second.link();
+    text += name + " at " + to_string(link.address()) + ": " +
             (link.last_error().empty() ? "the peer is shutting down" : link.last_error());
   }
   return text;
@@ -241,6 +255,54 @@ Result<void> Worker::calibrate(const std::string& peer, const engine::CostOpen& 
                 "peer " + peer + "'s hatrpcd is older than this one and does not calibrate");
   }
   return to.costs()->open(open, std::move(job));
+}
+
+void Worker::set_local(const NodeConfig& node) {
+  endpoints_.apply(node.endpoints, [](const EndpointConfig& a, const EndpointConfig& b) {
+    return a.listen == b.listen && a.service == b.service;
+  });
+  for (const auto& gone : served_.apply(node.serves, &same_server)) upstreams_.retire(*gone);
+}
+
+// Makes the links to the peers of the configuration. `before` are the peers before a reload: the
+// links to those whose address or identity has changed, or that are gone, are retired.
+void Worker::set_peers(const std::vector<PeerConfig>& before) {
+  std::vector<PeerLink*> retired;
+  for (const PeerConfig& old : before) {
+    const auto next = std::ranges::find(node().peers, old.name, &PeerConfig::name);
+    if (next != node().peers.end() && same_link(old, *next)) continue;
+    leaving_.push_back(peers_.extract(old.name));
+    retired.push_back(&leaving_.back().mapped());
+  }
+  for (auto& [name, peer] : peers_) {
+    peer.link().set_options(session_options(name), node().limits.reconnect_backoff_max);
+  }
+  for (const PeerConfig& peer : node().peers) {
+    if (peers_.contains(peer.name)) continue;
+    counters().peer_sessions.add_peer(peer.name);
+    make_link(peer).link().connect_now();
+  }
+  for (PeerLink* peer : retired) {
+    peer->retire();
+    for (ClientConnection* connection : peer->connections()) connection->on_link_leaves();
+  }
+}
+
+void Worker::set_node(std::shared_ptr<const NodeConfig> node,
+                      std::shared_ptr<const RoutingTable> routes) {
+  reactor_.assert_in_loop();
+  const std::shared_ptr<const NodeConfig> before = std::exchange(setup_.node, std::move(node));
+  set_local(*setup_.node);
+  set_routes(std::move(routes));
+  set_peers(before->peers);
+  on_link_news();
+}
+
+std::shared_ptr<const Served> Worker::find_served(std::string_view service) const {
+  const auto& all = served_.all();
+  const auto found = std::ranges::find(
+      all, service, [](const auto& one) -> const std::string& { return one->config.service; });
+  return found == all.end() ? nullptr : *found;
 }
 
 void Worker::set_routes(std::shared_ptr<const RoutingTable> routes) {

@@ -13,6 +13,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
@@ -21,6 +22,7 @@
 #include "config/node.h"
 #include "daemon/metrics/counters.h"
 #include "daemon/proxy/call.h"
+#include "daemon/proxy/configured.h"
 #include "daemon/proxy/deadlines.h"
 #include "daemon/proxy/inbound/accepted_link.h"
 #include "daemon/proxy/inbound/peer_share.h"
@@ -82,6 +84,12 @@ class Worker final : public IterationEvents {
 
   // Replaces the routes. Calls that begin from now on use the new routes.
   void set_routes(std::shared_ptr<const RoutingTable> routes);
+  // Replaces the node's configuration, and the routes that follow from it: `routes` must have every
+  // service and upstream of this and of earlier configurations. Only the peers, endpoints, served
+  // services, limits and the TLS names of peers may differ from the configuration before. Ends no
+  // connection: each keeps its endpoint, peer and server, except that calls in shared mode use the
+  // new server. Limits of a link's session count for later sessions.
+  void set_node(std::shared_ptr<const NodeConfig> node, std::shared_ptr<const RoutingTable> routes);
 
   // Begins to drain: asks the peers (frame kGoAway) to begin no more calls, and answers new calls
   // of local clients with the failure `draining`. Calls in flight continue.
@@ -125,6 +133,8 @@ class Worker final : public IterationEvents {
   CallPool& calls() { return calls_; }
   UpstreamPool& upstreams() { return upstreams_; }
   DetachedConnections& detached() { return *setup_.detached; }
+  // Returns the service with this name that the node serves; null if it serves none.
+  std::shared_ptr<const Served> find_served(std::string_view service) const;
   std::span<std::byte> scratch() { return scratch_; }
   bool draining() const { return draining_; }
   // Returns the successor, or null if no takeover is under way.
@@ -215,8 +225,11 @@ class Worker final : public IterationEvents {
   static constexpr size_t kMovesMax = 64;
 
   void make_room_for_a_link();
+  void set_local(const NodeConfig& node);
+  void set_peers(const std::vector<PeerConfig>& before);
 
-  ClientConnection& add_client(size_t endpoint, const ListenerEvents::Accept& accept);
+  ClientConnection& add_client(const std::shared_ptr<Endpoint>& endpoint,
+                               const ListenerEvents::Accept& accept);
   void hand_over_clients();
   void move_more();
   bool all_sent() const;
@@ -246,7 +259,8 @@ class Worker final : public IterationEvents {
   PeerShares peer_shares_;
   size_t next_peer_ = 0;
   Moves moves_;
-  std::vector<size_t> connections_per_endpoint_;
+  ConfiguredList<EndpointConfig> endpoints_;
+  ConfiguredList<ServedConfig> served_;
 
   std::unique_ptr<Deferred> deferred_;
   // Starts one more iteration, at whose end the worker retries a hand-over for which the channel to
@@ -254,8 +268,8 @@ class Worker final : public IterationEvents {
   std::unique_ptr<Timer> next_iteration_;
   using Peers = std::unordered_map<std::string, PeerLink>;
   Peers peers_;  // exactly one link for each configured peer, by the peer's name
-  // The old links to peers that are shutting down. Calls in flight on these links continue; new
-  // calls use the links in peers_.
+  // The old links to peers that are shutting down, and those that a reload has retired. Calls in
+  // flight on these links continue; new calls use the links in peers_.
   std::list<Peers::node_type> leaving_;
   uint32_t links_made_ = 0;
   std::unordered_map<const AcceptedLink*, std::unique_ptr<AcceptedLink>> accepted_;

@@ -38,17 +38,19 @@ class ChannelSuccessor final : public Successor {
                    const std::vector<std::string>& taken)
       : channel_(std::move(channel)) {
     for (const EndpointConfig& endpoint : node.endpoints) {
-      addresses_.push_back(to_string(endpoint.listen));
-      wanted_.push_back(std::ranges::find(taken, addresses_.back()) != taken.end());
+      if (std::ranges::find(taken, to_string(endpoint.listen)) == taken.end()) continue;
+      wanted_.push_back(endpoint.listen);
     }
   }
 
-  bool wants(size_t endpoint) const override { return wanted_[endpoint]; }
+  bool wants(const Address& endpoint) const override {
+    return std::ranges::find(wanted_, endpoint) != wanted_.end();
+  }
 
-  Answer take(size_t endpoint, std::span<const int> descriptors,
+  Answer take(const Address& endpoint, std::span<const int> descriptors,
               std::initializer_list<std::span<const std::byte>> read,
               const KeptServer* server) override {
-    std::string text = addresses_[endpoint];
+    std::string text = to_string(endpoint);
     if (server != nullptr) text += "\n" + server->peer + "\n" + to_hex(server->token);
     return send(TakeoverKind::kConnection, text, read, descriptors);
   }
@@ -76,8 +78,7 @@ class ChannelSuccessor final : public Successor {
   }
 
   const std::shared_ptr<TakeoverChannel> channel_;
-  std::vector<std::string> addresses_;
-  std::vector<bool> wanted_;
+  std::vector<Address> wanted_;
 };
 
 }  // namespace

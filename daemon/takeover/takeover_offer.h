@@ -67,6 +67,9 @@ class TakeoverOffer {
                 std::vector<const ListenSocket*> sockets, TakeoverOfferEvents& events);
   ~TakeoverOffer();  // refuses a new daemon that has asked and has not been sent kGo yet
 
+  // Returns true if a new daemon has asked, so that a takeover is under way.
+  bool is_asked() const { return channel_ != nullptr; }
+
  private:
   enum class State : uint8_t { kOffered, kHello, kPreparing, kSentGo, kServing, kOver };
 

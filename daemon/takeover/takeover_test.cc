@@ -186,8 +186,9 @@ TEST_F(TakeoverTest, GivesTheSocketsThenTheWordThenTheConnections) {
     const Descriptor ours(pair[1]);
     const std::array descriptors = {ours.get()};
     const std::string read = "half a call";
-    ASSERT_TRUE(old_.successor->wants(0));
-    ASSERT_EQ(old_.successor->take(0, descriptors, {std::as_bytes(std::span(read)), {}}, nullptr),
+    ASSERT_TRUE(old_.successor->wants(node_.endpoints[0].listen));
+    ASSERT_EQ(old_.successor->take(node_.endpoints[0].listen, descriptors,
+                                   {std::as_bytes(std::span(read)), {}}, nullptr),
               Successor::Answer::kTaken);
   }
   turn_until([&] { return !new_.connections.empty(); });
@@ -211,7 +212,8 @@ TEST_F(TakeoverTest, GivesConnectionsToServersAndSaysWhoseTheyAre) {
   const std::array one = {none.get()};
   KeptServer kept{"host-b", {}};
   for (size_t i = 0; i < kept.token.size(); ++i) kept.token[i] = static_cast<std::byte>(i * 17);
-  ASSERT_EQ(old_.successor->take(0, one, {}, &kept), Successor::Answer::kTaken);
+  ASSERT_EQ(old_.successor->take(node_.endpoints[0].listen, one, {}, &kept),
+            Successor::Answer::kTaken);
   DetachedConnection server{.token = kept.token, .service = "Kv", .peer = "a\nb"};
   server.descriptors.emplace_back(dup(none.get()));
   ASSERT_EQ(old_.successor->take_server(server), Successor::Answer::kTaken);
@@ -231,8 +233,8 @@ TEST_F(TakeoverTest, WantsNoConnectionsOfEndpointsThatTheNewOneLacks) {
   turn_until([&] { return new_.events.size() == 1; });
   takeover->say_serving();
   turn_until([&] { return old_.successor != nullptr; });
-  EXPECT_FALSE(old_.successor->wants(0));
-  EXPECT_TRUE(old_.successor->wants(1));
+  EXPECT_FALSE(old_.successor->wants(node_.endpoints[0].listen));
+  EXPECT_TRUE(old_.successor->wants(node_.endpoints[1].listen));
 }
 
 TEST_F(TakeoverTest, DropsWhatIsNoConnectionOfItsEndpoint) {
@@ -240,10 +242,12 @@ TEST_F(TakeoverTest, DropsWhatIsNoConnectionOfItsEndpoint) {
   const Descriptor none(open("/dev/null", O_RDONLY | O_CLOEXEC));
   const std::array one = {none.get()};
   const std::array two = {none.get(), none.get()};
-  old_.successor->take(0, two, {}, nullptr);  // a socket needs one descriptor
-  old_.successor->take(1, one, {}, nullptr);  // rings need two descriptors
-  old_.successor->take(1, two, {}, nullptr);  // the second descriptor is not the memory of rings
-  old_.successor->take(0, one, {}, nullptr);
+  old_.successor->take(node_.endpoints[0].listen, two, {},
+                       nullptr);  // a socket needs one descriptor
+  old_.successor->take(node_.endpoints[1].listen, one, {}, nullptr);  // rings need two descriptors
+  old_.successor->take(node_.endpoints[1].listen, two, {},
+                       nullptr);  // the second descriptor is not the memory of rings
+  old_.successor->take(node_.endpoints[0].listen, one, {}, nullptr);
   turn_until([&] { return !new_.connections.empty(); });
   ASSERT_EQ(new_.connections.size(), 1u);
   EXPECT_EQ(new_.connections[0].endpoint, 0u);
@@ -255,13 +259,15 @@ TEST_F(TakeoverTest, ReportsToTheOldOneWhenItListensNoMore) {
   const std::array one = {none.get()};
   rlimit before{};
   ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
-  ASSERT_EQ(old_.successor->take(0, one, {}, nullptr), Successor::Answer::kTaken);
+  ASSERT_EQ(old_.successor->take(node_.endpoints[0].listen, one, {}, nullptr),
+            Successor::Answer::kTaken);
   const rlimit full{.rlim_cur = 0, .rlim_max = before.rlim_max};
   ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &full), 0);
   turn_until([&] { return new_.events.size() == 2; });  // the process can open no more descriptors
   setrlimit(RLIMIT_NOFILE, &before);
   EXPECT_THAT(new_.events, ElementsAre("go", "left"));
-  EXPECT_EQ(old_.successor->take(0, one, {}, nullptr), Successor::Answer::kNever);
+  EXPECT_EQ(old_.successor->take(node_.endpoints[0].listen, one, {}, nullptr),
+            Successor::Answer::kNever);
   turn_until([&] { return old_.events.size() == 3; });
   EXPECT_EQ(old_.events.back(), "gone");
 }
@@ -308,7 +314,8 @@ TEST_F(TakeoverTest, HearsWhenTheNewOneDiesLater) {
   takeover.reset();
   turn_until([&] { return old_.events.size() == 3; });
   EXPECT_EQ(old_.events.back(), "gone");
-  EXPECT_EQ(old_.successor->take(0, {}, {}, nullptr), Successor::Answer::kNever);
+  EXPECT_EQ(old_.successor->take(node_.endpoints[0].listen, {}, {}, nullptr),
+            Successor::Answer::kNever);
 }
 
 TEST_F(TakeoverTest, TheNewOneGoesOnAloneWhenTheOldOneDies) {

@@ -109,7 +109,8 @@ class TlsPair {
                     std::span<const std::string> allowed, uint64_t records_per_key,
                     HandshakeTurns* turns) {
     if (!connection) return;
-    const TlsStream::Options options{role, allowed, &end.counters, records_per_key, turns};
+    const TlsStream::Options options{
+        role, {allowed.begin(), allowed.end()}, &end.counters, records_per_key, turns};
     end.stream = std::make_unique<TlsStream>(
         std::move(connection), options,
         [&end](StreamEvents& events) { return std::make_unique<FakeStream>(end.wire, events); },

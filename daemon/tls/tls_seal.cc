@@ -11,7 +11,12 @@ TlsSeal::TlsSeal(Reactor& reactor, std::shared_ptr<const TlsContext> context,
       allow_(node.link.tls->allow),
       counters_(counters),
       turns_(reactor) {
-  for (const PeerConfig& peer : node.peers) {
+  set_peers(node.peers);
+}
+
+void TlsSeal::set_peers(const std::vector<PeerConfig>& peers) {
+  identities_.clear();
+  for (const PeerConfig& peer : peers) {
     identities_[peer.name] = {peer.identity.empty() ? peer.name : peer.identity};
   }
 }

@@ -23,14 +23,16 @@ class TlsStream;
 
 class TlsSeal final : public engine::Seal {
  public:
-  // Requires that `node.link.tls` is set. `reactor`, `node` and `counters` must outlive this
-  // object, and this object must outlive the streams that it creates.
+  // Requires that `node.link.tls` is set. `reactor` and `counters` must outlive this object, and
+  // this object must outlive the streams that it creates.
   TlsSeal(Reactor& reactor, std::shared_ptr<const TlsContext> context, const NodeConfig& node,
           TlsCounters& counters);
 
   // Sets the context for later handshakes. Ends the links whose peer's certificate `context`
   // revokes; other links stay up.
   void set_context(std::shared_ptr<const TlsContext> context);
+  // Sets the peers, and the identities that they must prove in later handshakes.
+  void set_peers(const std::vector<PeerConfig>& peers);
 
   std::unique_ptr<ByteStream> connect(const std::string& peer, const engine::OpenStream& open,
                                       StreamEvents& events) override;
@@ -40,7 +42,7 @@ class TlsSeal final : public engine::Seal {
   std::shared_ptr<const TlsContext> context_;
   std::map<std::string, std::vector<std::string>> identities_;  // identities that a peer may prove,
                                                                 // by the peer's name
-  const std::vector<std::string>& allow_;
+  const std::vector<std::string> allow_;
   TlsCounters& counters_;
   HandshakeTurns turns_;  // for handshakes that peers begin
   std::unordered_set<TlsStream*> streams_;

@@ -49,9 +49,8 @@ class TlsStream final : public ByteStream, private StreamEvents, private Handsha
   struct Options {
     Role role = Role::kInitiator;
     // Rules for the names in the peer's certificate (config/identity.h): at least one rule must
-    // match a name. If there are no rules, every certificate that the CA has signed is allowed. The
-    // rules must outlive the stream.
-    std::span<const std::string> allowed;
+    // match a name. If there are no rules, every certificate that the CA has signed is allowed.
+    std::vector<std::string> allowed;
     TlsCounters* counters = nullptr;  // must outlive the stream
     uint64_t records_per_key = kRecordsPerKey;
     HandshakeTurns* turns = nullptr;  // if null, the handshake never waits for a turn

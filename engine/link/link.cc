@@ -22,7 +22,20 @@ void Link::follow(const Link& before) {
   last_error_ = "the peer is shutting down";
 }
 
+void Link::set_options(SessionOptions options, Duration backoff_max) {
+  DCHECK_EQ(options.peer, options_.peer);
+  options_ = std::move(options);
+  backoff_max_ = backoff_max;
+}
+
+void Link::retire() {
+  retired_ = true;
+  retry_->cancel();
+  if (session_ && !session_->up()) session_->end("the configuration has changed");
+}
+
 void Link::connect_now() {
+  DCHECK(!retired_);
   if (session_) return;
   const TimePoint earliest = attempts_ == 0 ? reactor_.now() : last_attempt_ + kBackoffMin;
   if (earliest <= reactor_.now()) return attempt();

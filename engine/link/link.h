@@ -44,8 +44,14 @@ class Link final : public SessionEvents {
   // Makes this link the replacement of `before`, whose peer is going to shut down. The link
   // continues the count of sessions() of `before`, and takes over tried() and last_error().
   void follow(const Link& before);
-  // Makes the link not reconnect after the current session ends.
-  void retire() { retired_ = true; }
+  // Sets the options of later sessions, with the same peer, and the longest backoff time.
+  void set_options(SessionOptions options, Duration backoff_max);
+  // Makes the link take no new calls, and not reconnect after the current session ends. Ends a
+  // session that is not up yet.
+  void retire();
+  // Ends the session of a link that is up, after retire(), when no stream uses the link. Everything
+  // that was sent must have left this host.
+  void finish() { session_->finish(); }
 
   // Connects soon, because a call needs the link: does not wait for the end of the backoff time,
   // but only until kBackoffMin has passed since the last attempt. Does nothing if a session exists.
@@ -66,7 +72,9 @@ class Link final : public SessionEvents {
   // cannot carry new calls: for these, check takes_calls().
   bool up() const { return session_ && session_->up(); }
   // Returns true if new calls can use the link.
-  bool takes_calls() const { return up() && !going_away_ && !session_->lane().broken(); }
+  bool takes_calls() const {
+    return up() && !going_away_ && !retired_ && !session_->lane().broken();
+  }
   // Returns the TCP lane of a link that is up; session() returns the session of such a link.
   Lane& lane() { return session_->lane(); }
   const Lane& lane() const { return session_->lane(); }
@@ -101,8 +109,8 @@ class Link final : public SessionEvents {
 
   Reactor& reactor_;
   const Address address_;
-  const SessionOptions options_;
-  const Duration backoff_max_;
+  SessionOptions options_;
+  Duration backoff_max_;
   LinkEvents& events_;
   std::minstd_rand random_;
   Duration backoff_ = kBackoffMin;

@@ -44,7 +44,7 @@ void World::plant_canary() {
 }
 
 void World::plan_faults() {
-  if (nothing_fails()) return;
+  if (nothing_fails() && scenario_ != Scenario::kReloads) return;
   const size_t count = random_.between(1, 8);
   for (size_t i = 0; i < count; ++i) {
     plan_fault(network_.now() + random_.between(kFirstFault, kLastFault));
@@ -60,6 +60,8 @@ void World::plan_fault(TimePoint when) {
       case Scenario::kCrowd:
       case Scenario::kLearning:
         return;
+      case Scenario::kReloads:
+        return reload_something();
       case Scenario::kLinks:
         return fault_on_links();
       case Scenario::kServers:
@@ -71,7 +73,7 @@ void World::plan_fault(TimePoint when) {
       case Scenario::kEverything:
         break;
     }
-    switch (random_.below(5)) {
+    switch (random_.below(6)) {
       case 0:
         return fault_on_links();
       case 1:
@@ -80,6 +82,8 @@ void World::plan_fault(TimePoint when) {
         return fault_by_restart();
       case 3:
         return fault_by_drain();
+      case 4:
+        return reload_something();
       default:
         return freeze_something();
     }
@@ -153,6 +157,35 @@ void World::freeze_something() {
   SimDaemon& daemon = *daemons_[random_.below(daemons_.size())];
   network_.say("fault: " + daemon.node().node + " stands still");
   daemon.freeze(time);
+}
+
+// Makes a daemon reload: host-a with other peers, and the other hosts with other settings of their
+// shared services, or with the other host's servers.
+void World::reload_something() {
+  const size_t at = random_.below(daemons_.size());
+  daemons_[at]->reload([&](NodeConfig& node) {
+    node.limits.calls_per_connection_max = static_cast<uint32_t>(random_.between(2, 40));
+    if (at != 0) {
+      for (ServedConfig& served : node.serves) {
+        if (random_.percent(50)) continue;
+        if (served.connections_max != 0) {
+          served.connections_max = static_cast<uint32_t>(random_.between(1, 4));
+        }
+        const size_t host = random_.percent(30) ? 3 - at : at;
+        served.upstream.host = "10.0.0." + std::to_string(host + 1);
+      }
+      return;
+    }
+    std::vector<std::string> names;
+    node.peers.clear();
+    const uint64_t which = random_.between(1, 3);  // a bit for each of host-b and host-c
+    for (size_t peer = 1; peer <= 2; ++peer) {
+      if ((which & peer) == 0) continue;
+      names.push_back(daemons_[peer]->node().node);
+      node.peers.push_back({names.back(), link_of(*daemons_[peer]), {}});
+    }
+    for (EndpointConfig& endpoint : node.endpoints) endpoint.peers = names;
+  });
 }
 
 void World::calm_down() {

@@ -15,6 +15,7 @@ SimDaemon::SimDaemon(SimNetwork& network, NodeConfig node, Manifest manifest,
     : network_(network),
       host_(network, node.node, seed),
       node_(std::make_shared<NodeConfig>(std::move(node))),
+      serves_(node_->serves),
       manifest_(std::move(manifest)),
       faults_(faults),
       random_(seed) {}
@@ -25,7 +26,6 @@ void SimDaemon::start() {
   counters_ = std::make_unique<WorkerCounters>();
   metrics_ = std::make_unique<MetricsRegistry>(1);
   detached_ = std::make_unique<DetachedConnections>();
-  const engine::HostFacts host{8, 8, faults_.has_value(), "none is here"};
   if (faults_) {
     engine::Faults faults = *faults_;
     faults.seed += generation_;  // a restarted daemon gets different faults
@@ -36,13 +36,12 @@ void SimDaemon::start() {
     CHECK(made.has_value()) << made.error().message;
     rdma_ = std::move(*made);
   }
-  auto routes = std::make_shared<RoutingTable>(++generation_, manifest_, std::vector<std::string>{},
-                                               host, *metrics_, node_->serves);
+  ++generation_;
   worker_ = std::make_unique<Worker>(
       host_, Worker::Setup{.generation = generation_,
                            .seed = static_cast<uint32_t>(random_.next()),
                            .node = node_,
-                           .routes = std::move(routes),
+                           .routes = make_routes(),
                            .counters = counters_.get(),
                            .detached = detached_.get(),
                            .rdma = rdma_.get(),
@@ -56,6 +55,24 @@ void SimDaemon::start() {
     network_.listen(*node_->link.listen, host_,
                     [this](const auto& accept) { worker_->accept_link(accept); });
   }
+}
+
+std::shared_ptr<const RoutingTable> SimDaemon::make_routes() {
+  const engine::HostFacts host{8, 8, faults_.has_value(), "none is here"};
+  return std::make_shared<RoutingTable>(generation_, manifest_, std::vector<std::string>{}, host,
+                                        *metrics_, serves_);
+}
+
+void SimDaemon::reload(const std::function<void(NodeConfig&)>& change) {
+  if (!running() || draining_) return;
+  network_.say(node_->node + " reloads");
+  auto next = std::make_shared<NodeConfig>(*node_);
+  change(*next);
+  serves_.insert(serves_.end(), next->serves.begin(), next->serves.end());
+  node_ = std::move(next);
+  host_.post([this, node = node_, routes = make_routes(), generation = generation_] {
+    if (running() && generation == generation_) worker_->set_node(node, routes);
+  });
 }
 
 void SimDaemon::kill() {

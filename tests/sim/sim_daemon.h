@@ -3,9 +3,11 @@
 // start, drain, kill and restart it.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "config/manifest.h"
 #include "daemon/proxy/worker.h"
@@ -28,6 +30,8 @@ class SimDaemon {
   // limits.drain_timeout.
   void drain();
   void freeze(Duration time) { host_.freeze(time); }
+  // Reloads a configuration that `change` has edited. Does nothing if the daemon does not serve.
+  void reload(const std::function<void(NodeConfig&)>& change);
 
   bool running() const { return worker_ != nullptr; }
   bool draining() const { return draining_; }
@@ -45,11 +49,13 @@ class SimDaemon {
  private:
   uint64_t calls_by_rdma_now() const;
   uint64_t trials_now() const;
+  std::shared_ptr<const RoutingTable> make_routes();
   void leave_if_drained(uint64_t generation, TimePoint until);
 
   SimNetwork& network_;
   SimHost host_;
-  const std::shared_ptr<const NodeConfig> node_;
+  std::shared_ptr<const NodeConfig> node_;
+  std::vector<ServedConfig> serves_;  // of all configurations so far
   const Manifest manifest_;
   const std::optional<engine::Faults> faults_;
   Random random_;

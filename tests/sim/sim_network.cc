@@ -12,6 +12,11 @@ namespace hat::sim {
 
 SimNetwork::~SimNetwork() = default;
 
+void SimNetwork::drop_events() {
+  // The destruction of an event can add another one.
+  while (!events_.empty()) std::exchange(events_, {}).clear();
+}
+
 void SimNetwork::say(const std::string& text) const {
   if (!tracing_) return;
   const auto us = std::chrono::duration_cast<std::chrono::microseconds>(now_ - kStart).count();

@@ -82,6 +82,9 @@ class SimNetwork {
   void say(const std::string& text) const;
 
   uint64_t events_run() const { return events_run_; }
+  // Drops the events that have not run. Events can own objects that use hosts, so call this before
+  // the hosts are destroyed.
+  void drop_events();
   // Returns a hash over the time and entity of all events so far. Two runs with equal hashes ran
   // the same events.
   uint64_t fingerprint() const { return fingerprint_; }

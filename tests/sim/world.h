@@ -32,10 +32,12 @@ enum class Scenario : uint8_t {
   kEverything,
   kCrowd,     // no faults, but many clients with equal plans and more bytes than the link carries
   kLearning,  // no faults, but plans that are learned from many calls
+  kReloads,   // no faults, but the daemons reload changed configurations
 };
-inline constexpr uint64_t kScenarios = 9;
-inline constexpr const char* kScenarioNames[] = {
-    "calm", "links", "servers", "restarts", "drains", "hostile", "everything", "crowd", "learning"};
+inline constexpr uint64_t kScenarios = 10;
+inline constexpr const char* kScenarioNames[] = {"calm",     "links",   "servers",    "restarts",
+                                                 "drains",   "hostile", "everything", "crowd",
+                                                 "learning", "reloads"};
 
 // Deliberate mistakes in a run without other faults. The simulation must find each of them.
 enum class Canary : uint8_t {
@@ -80,6 +82,7 @@ struct Verdict {
 class World {
  public:
   World(uint64_t seed, Canary canary, bool trace);
+  ~World() { network_.drop_events(); }
   Verdict run();
 
  private:
@@ -97,12 +100,14 @@ class World {
   void fault_by_restart();
   void fault_by_drain();
   void freeze_something();
+  void reload_something();
   void disturb_clients();
   void bring_back(SimDaemon& daemon, Duration after);
   void calm_down();
   bool nothing_fails() const {
     return scenario_ == Scenario::kCalm || scenario_ == Scenario::kHostile ||
-           scenario_ == Scenario::kCrowd || scenario_ == Scenario::kLearning;
+           scenario_ == Scenario::kCrowd || scenario_ == Scenario::kLearning ||
+           scenario_ == Scenario::kReloads;
   }
   bool clients_done() const;
   bool stopped() const { return !book_.first_broken().empty(); }

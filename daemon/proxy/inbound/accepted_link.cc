@@ -159,15 +159,14 @@ void AcceptedLink::open_stream(uint32_t lane, const FrameHeader& header, engine:
   constexpr size_t kShownBytesMax = 255;
   const std::string service(reinterpret_cast<const char*>(payload.data()),
                             std::min(payload.size(), kShownBytesMax));
-  const auto& serves = worker_.node().serves;
-  const auto served = std::ranges::find(serves, service, &ServedConfig::service);
+  const std::shared_ptr<const Served> served = worker_.find_served(service);
   const auto refuse = [&](engine::Failure failure, const std::string& detail) {
     const engine::FailMeta meta{failure, 0};
     this->lane(lane).frames->send(
         {.kind = FrameKind::kReset, .stream = header.stream},
         {std::as_bytes(std::span(&meta, 1)), std::as_bytes(std::span(detail))});
   };
-  if (served == serves.end() || streams_.contains(header.stream)) {
+  if (!served || streams_.contains(header.stream)) {
     return refuse(engine::Failure::kUnknownService,
                   "node " + worker_.node().node + " does not serve '" + service + "'");
   }
@@ -178,7 +177,7 @@ void AcceptedLink::open_stream(uint32_t lane, const FrameHeader& header, engine:
                   "node " + worker_.node().node + ": limits.max_peer_connections is reached");
   }
   const auto opened = streams_.emplace(
-      header.stream, std::make_unique<ServerStream>(worker_, *this, header.stream, lane, *served));
+      header.stream, std::make_unique<ServerStream>(worker_, *this, header.stream, lane, served));
   if (token != nullptr) opened.first->second->attach(*token);
 }
 

@@ -71,11 +71,6 @@ class PooledCallTest : public testing::Test {
     link_->written.clear();
     first_server_ = node_.reactor.wires.size();
   }
-  static Limits without_pings() {
-    Limits limits = default_limits();
-    limits.keepalive_interval = limits.keepalive_timeout = std::chrono::hours(1);
-    return limits;
-  }
 
   // Sends the first piece of a request as the peer.
   void send(uint32_t stream, uint64_t call, const std::string& name, const std::string& request,

@@ -133,7 +133,7 @@ void PooledCall::fail(Failure failure, bool delivered, const std::string& detail
   const bool had_call = busy();
   leave(Connection::kBroken);
   if (!had_call) return events_.on_pooled_free();
-  events_.on_pooled_failure(failure, delivered, to_string(served_.upstream) + detail);
+  events_.on_pooled_failure(failure, delivered, to_string(served_->config.upstream) + detail);
 }
 
 void PooledCall::on_deadline() {

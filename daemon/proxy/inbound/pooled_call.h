@@ -65,8 +65,9 @@ class PooledCallEvents {
 class PooledCall final : public UpstreamUser, private UnitSink, private Deadline {
  public:
   // Makes calls of `served` for one peer, whose use of the limits `share` counts.
-  PooledCall(Worker& worker, const ServedConfig& served, PeerShare& share, PooledCallEvents& events)
-      : worker_(worker), served_(served), share_(share), events_(events) {}
+  PooledCall(Worker& worker, std::shared_ptr<const Served> served, PeerShare& share,
+             PooledCallEvents& events)
+      : worker_(worker), served_(std::move(served)), share_(share), events_(events) {}
   ~PooledCall() override { drop(); }
 
   enum class Reply : uint8_t { kExpected, kNone };
@@ -91,7 +92,7 @@ class PooledCall final : public UpstreamUser, private UnitSink, private Deadline
   bool sending() const { return connection_ != nullptr && connection_->backlog() != 0; }
 
   // --- For UpstreamPool ---
-  const ServedConfig& served() const { return served_; }
+  const std::shared_ptr<const Served>& served() const { return served_; }
   // Gives a connection to the call, which waits for one.
   void on_turn(std::unique_ptr<UpstreamConnection> connection);
   // Returns true if no call is in flight and the connection of the last call, which was oneway, is
@@ -152,7 +153,7 @@ class PooledCall final : public UpstreamUser, private UnitSink, private Deadline
   void fail(engine::Failure failure, bool delivered, const std::string& detail);
 
   Worker& worker_;
-  const ServedConfig& served_;
+  const std::shared_ptr<const Served> served_;
   PeerShare& share_;
   PooledCallEvents& events_;
   State state_ = State::kNone;

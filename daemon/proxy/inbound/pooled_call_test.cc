@@ -71,7 +71,7 @@ TEST_F(PooledCallTest, HasItsIdInTheTheaderTooAndTheCallersOnTheWayBack) {
 
 TEST_F(PooledCallTest, HasTheFirstIdAgainAfterTheLargest) {
   constexpr int32_t kLargest = std::numeric_limits<int32_t>::max();
-  UpstreamConnection connection(*node_.worker, node_.worker->node().serves.back(), kLargest);
+  UpstreamConnection connection(*node_.worker, node_.worker->find_served("Pool"), kLargest);
   EXPECT_EQ(connection.next_id(), kLargest);
   EXPECT_EQ(connection.next_id(), UpstreamConnection::kFirstId);
 }

@@ -17,7 +17,7 @@
 #include <string>
 #include <string_view>
 
-#include "config/node.h"
+#include "daemon/proxy/configured.h"
 #include "daemon/proxy/unit_reader.h"
 #include "daemon/thrift/request_check.h"
 
@@ -30,8 +30,10 @@ struct Route;
 class RequestGuard {
  public:
   // Checks requests that the peer of `link` sends to the server `served`.
-  RequestGuard(Worker& worker, const AcceptedLink& link, const ServedConfig& served)
-      : worker_(worker), link_(link), served_(served) {}
+  RequestGuard(Worker& worker, const AcceptedLink& link, std::shared_ptr<const Served> served)
+      : worker_(worker), link_(link), served_(std::move(served)) {}
+  // Checks requests to another server from now on.
+  void use(std::shared_ptr<const Served> served) { served_ = std::move(served); }
 
   // Returns the route of a function. If no manifest has `service`, looks for the function in the
   // service that `served` names.
@@ -72,7 +74,7 @@ class RequestGuard {
 
   Worker& worker_;
   const AcceptedLink& link_;
-  const ServedConfig& served_;
+  std::shared_ptr<const Served> served_;
   Standing standing_;
 };
 

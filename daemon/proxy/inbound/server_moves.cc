@@ -50,8 +50,8 @@ void ServerStream::try_detach() {
   auto connection = leaves_for_good ? std::nullopt : upstream_->duplicate();
   if (!connection) return late ? pin() : worker_.deadlines().set(attempt_, kTryAgain);
   const auto names = link_.peer_names();
-  connection->service = served_.service;
-  connection->server = to_string(served_.upstream);
+  connection->service = served_->config.service;
+  connection->server = to_string(served_->config.upstream);
   connection->peer = link_.peer().node;
   connection->peer_names.assign(names.begin(), names.end());
   const auto token = worker_.detached().keep(std::move(*connection), worker_.reactor().now());
@@ -86,11 +86,11 @@ void ServerStream::try_attach() {
   if (!connection && may_come) return worker_.deadlines().set(attempt_, kTryAgain);
   // A connection to another service or another server is not used. The predecessor can have kept
   // such a connection, if its configuration was different.
-  const bool fits = connection && connection->service == served_.service &&
-                    connection->server == to_string(served_.upstream);
+  const bool fits = connection && connection->service == served_->config.service &&
+                    connection->server == to_string(served_->config.upstream);
   if (!fits) {
     return reset(Failure::kUpstreamClosed,
-                 to_string(served_.upstream) + ": the connection was not kept");
+                 to_string(served_->config.upstream) + ": the connection was not kept");
   }
   worker_.counters().upstreams_attached.add();
   upstream_ = worker_.upstreams().adopt(served_, std::move(*connection));

@@ -29,6 +29,23 @@ bool is_empty_frame(const ServedCall& call, Bytes held) {
 
 }  // namespace
 
+// After a reload that has replaced the service: makes later calls use its present server, if no call
+// and no connection of this stream is left with the old one. If the node no longer serves the
+// service, the stream stays with the old server.
+void ServerStream::use_current_server() {
+  const bool is_free = pooled_ && !upstream_ && calls_.empty() && !pooled_->busy() &&
+                       (!pooled_->parked() || pooled_->can_give_up());
+  auto next = is_free ? worker_.find_served(served_->config.service) : nullptr;
+  if (!next) return;
+  served_ = std::move(next);
+  guard_.use(served_);
+  set_group(served_->number);
+  PooledCallEvents& events = *this;
+  pooled_ = served_->config.mode == UpstreamMode::kShared
+                ? std::make_unique<PooledCall>(worker_, served_, *share_, events)
+                : nullptr;
+}
+
 // Processes calls from the front of the queue until one must wait.
 void ServerStream::advance_pooled() {
   while (!stream_.is_closed() && !calls_.empty() && !upstream_) {
@@ -61,7 +78,7 @@ void ServerStream::advance_pooled() {
 void ServerStream::take_own() {
   if (!ensure_upstream()) {
     return fail_front(Failure::kOverloaded, false,
-                      served_.service + " has reached its limit of upstream connections");
+                      served_->config.service + " has reached its limit of upstream connections");
   }
   pass_all_held();
   advance();
@@ -72,7 +89,7 @@ void ServerStream::ask_pooled(ServedCall& call) {
   const auto request = thrift::read_whole(reader, calls_.held(call));
   if (!request || call.replies > 1) {
     return fail_front(Failure::kNotOneMessage, false,
-                      served_.service +
+                      served_->config.service +
                           " uses shared connections, so each request must be exactly one "
                           "Thrift message");
   }

@@ -26,19 +26,19 @@ std::string_view text_of(Bytes bytes) {
 }  // namespace
 
 ServerStream::ServerStream(Worker& worker, AcceptedLink& link, uint32_t id, uint32_t lane,
-                           const ServedConfig& served)
-    : Member(static_cast<uint32_t>(&served - worker.node().serves.data())),
+                           std::shared_ptr<const Served> served)
+    : Member(served->number),
       worker_(worker),
       link_(link),
       share_(link.share()),
-      served_(served),
+      served_(std::move(served)),
       stream_(link, id, lane, *this),
       calls_(worker, *share_),
-      guard_(worker, link, served) {
+      guard_(worker, link, served_) {
   worker_.peer_shares().add(&PeerShare::streams, *share_, 1);
-  if (served.mode != UpstreamMode::kShared) return;
+  if (served_->config.mode != UpstreamMode::kShared) return;
   PooledCallEvents& events = *this;
-  pooled_ = std::make_unique<PooledCall>(worker, served, *share_, events);
+  pooled_ = std::make_unique<PooledCall>(worker, served_, *share_, events);
 }
 
 ServerStream::~ServerStream() {
@@ -130,6 +130,7 @@ void ServerStream::on_call(uint32_t lane, const FrameHeader& header, Bytes paylo
   }
   const std::string_view method = text_of(payload.first(meta.name_bytes));
   const std::string_view service = text_of(payload.subspan(meta.name_bytes, meta.service_bytes));
+  if (!served_->is_current) use_current_server();
   const Route& route = guard_.route_of(service, method);
 
   ServedCall call;
@@ -179,7 +180,7 @@ void ServerStream::on_request_bytes(uint32_t lane, const FrameHeader& header, By
       return refuse_newest(Failure::kDraining, "node " + worker_.node().node + " is shutting down");
     }
     return refuse_newest(Failure::kUpstreamClosed,
-                         to_string(served_.upstream) + ": the connection has ended");
+                         to_string(served_->config.upstream) + ": the connection has ended");
   }
   // True if bytes of the request, or the state of the call, must be kept in memory.
   const bool is_kept = !upstream_ || !upstream_->passes_at_once() || !call.is_handed_over();
@@ -190,8 +191,9 @@ void ServerStream::on_request_bytes(uint32_t lane, const FrameHeader& header, By
   }
   if (!ensure_upstream()) {
     stream_.grant(bytes.size());
-    return refuse_newest(Failure::kOverloaded,
-                         served_.service + " has reached its limit of upstream connections");
+    return refuse_newest(
+        Failure::kOverloaded,
+        served_->config.service + " has reached its limit of upstream connections");
   }
   if (upstream_) {
     pass(call, bytes);
@@ -258,11 +260,12 @@ void ServerStream::on_raw(Bytes bytes) {
   // Resets the stream if the server has ended its connection. The client's side has sent this frame
   // before it received the kEnd frame.
   if (binding_.is(Bound::kEnded) && !upstream_) {
-    return reset(Failure::kUpstreamClosed, to_string(served_.upstream) + ": the server has ended");
+    return reset(Failure::kUpstreamClosed,
+                 to_string(served_->config.upstream) + ": the server has ended");
   }
   if (!ensure_upstream()) {
     return reset(Failure::kOverloaded,
-                 served_.service + " has reached its limit of upstream connections");
+                 served_->config.service + " has reached its limit of upstream connections");
   }
   if (upstream_ && !calls_.holds_nothing()) write_held();
   const bool is_kept = !upstream_ || !upstream_->passes_at_once();
@@ -494,7 +497,7 @@ void ServerStream::end_server() {
 
 void ServerStream::on_upstream_connected() {
   attempt_.end();
-  const bool mirrored = !is_opaque() && served_.mode == UpstreamMode::kMirror;
+  const bool mirrored = !is_opaque() && served_->config.mode == UpstreamMode::kMirror;
   if (mirrored && binding_.is(Bound::kAny) && knows_bound(link_.peer())) {
     binding_.bind();
     stream_.send_control(FrameKind::kBound);
@@ -506,9 +509,9 @@ void ServerStream::on_attempt_end() {
   if (stream_.is_closed()) return;
   if (binding_.is(Bound::kAttaching)) return try_attach();
   if (binding_.is(Bound::kDetaching)) return try_detach();
-  lose_upstream(
-      Failure::kUpstreamUnreachable, false,
-      to_string(served_.upstream) + ": no connection within limits.upstream_connect_timeout");
+  lose_upstream(Failure::kUpstreamUnreachable, false,
+                to_string(served_->config.upstream) +
+                    ": no connection within limits.upstream_connect_timeout");
 }
 
 // Grants credit to the peer for `bytes` more bytes that were written to the server, but no more
@@ -529,13 +532,13 @@ void ServerStream::on_upstream_end() {
     return close_if_done();
   }
   lose_upstream(Failure::kUpstreamClosed, true,
-                to_string(served_.upstream) + ": the server closed the connection");
+                to_string(served_->config.upstream) + ": the server closed the connection");
 }
 
 void ServerStream::on_upstream_broke(const std::string& reason) {
   const bool connected = upstream_->connected();
   lose_upstream(connected ? Failure::kUpstreamClosed : Failure::kUpstreamUnreachable, connected,
-                to_string(served_.upstream) + ": " + reason);
+                to_string(served_->config.upstream) + ": " + reason);
 }
 
 // --- The end ---
@@ -590,7 +593,7 @@ void ServerStream::note_if_opaque(Failure failure, std::string_view detail) {
   if (!is_opaque()) return;
   const std::string& peer = link_.peer().node;
   note_opaque_failure(worker_.counters(), Side::kServer,
-                      "service " + served_.service + " for peer " + peer, failure, detail);
+                      "service " + served_->config.service + " for peer " + peer, failure, detail);
 }
 
 }  // namespace hat

@@ -25,7 +25,7 @@
 #include <string>
 #include <string_view>
 
-#include "config/node.h"
+#include "daemon/proxy/configured.h"
 #include "daemon/proxy/deadlines.h"
 #include "daemon/proxy/inbound/inbound_stream.h"
 #include "daemon/proxy/inbound/peer_share.h"
@@ -48,7 +48,7 @@ class ServerStream final : private UnitSink,
                            private engine::SendTurns::Member {
  public:
   ServerStream(Worker& worker, AcceptedLink& link, uint32_t id, uint32_t lane,
-               const ServedConfig& served);
+               std::shared_ptr<const Served> served);
   ~ServerStream() override;
 
   // --- Events, which the link passes on ---
@@ -153,6 +153,7 @@ class ServerStream final : private UnitSink,
   void on_pooled_answer() override { send_pooled_answer(); }
   void on_pooled_failure(engine::Failure failure, bool delivered,
                          const std::string& detail) override;
+  void use_current_server();
   void advance_pooled();
   void take_own();
   void ask_pooled(ServedCall& call);
@@ -179,7 +180,7 @@ class ServerStream final : private UnitSink,
   Worker& worker_;
   AcceptedLink& link_;
   const std::shared_ptr<PeerShare> share_;
-  const ServedConfig& served_;
+  std::shared_ptr<const Served> served_;
   InboundStream stream_;
   ServedCalls calls_;
   RequestGuard guard_;

@@ -19,39 +19,39 @@ namespace {
 
 // Connects to the server over its ring, if it has one and listens there, and otherwise to
 // `upstream`.
-std::unique_ptr<ByteStream> connect(Worker& worker, const ServedConfig& served,
-                                    StreamEvents& events) {
+std::unique_ptr<ByteStream> connect(Worker& worker, const Served& served, StreamEvents& events) {
   Reactor& reactor = worker.reactor();
-  if (served.ring) {
+  if (served.config.ring) {
     int error = 0;
-    if (auto stream = reactor.try_connect(*served.ring, events, error)) return stream;
+    if (auto stream = reactor.try_connect(*served.config.ring, events, error)) return stream;
     if (worker.upstreams().may_warn_of_ring(served)) {
-      LOG(WARNING) << "serves." << served.service << ": no connection to "
-                   << to_string(*served.ring) << ": " << std::strerror(error)
-                   << "; connections use " << to_string(served.upstream)
+      LOG(WARNING) << "serves." << served.config.service << ": no connection to "
+                   << to_string(*served.config.ring) << ": " << std::strerror(error)
+                   << "; connections use " << to_string(served.config.upstream)
                    << " until the server listens at the ring";
     }
   }
-  return reactor.connect(served.upstream, events);
+  return reactor.connect(served.config.upstream, events);
 }
 
 }  // namespace
 
-UpstreamConnection::UpstreamConnection(Worker& worker, const ServedConfig& served, int32_t first_id)
+UpstreamConnection::UpstreamConnection(Worker& worker, std::shared_ptr<const Served> served,
+                                       int32_t first_id)
     : worker_(worker),
-      served_(served),
+      served_(std::move(served)),
       next_id_(first_id),
-      stream_(connect(worker, served, *this)),
+      stream_(connect(worker, *served_, *this)),
       bulk_(worker.counters().rdma.zero_copy_bytes) {
   worker_.counters().upstream_connects.add();
   worker_.counters().upstream_connections_open.add();
   out_.await_writable(*stream_);
 }
 
-UpstreamConnection::UpstreamConnection(Worker& worker, const ServedConfig& served,
+UpstreamConnection::UpstreamConnection(Worker& worker, std::shared_ptr<const Served> served,
                                        DetachedConnection connection)
     : worker_(worker),
-      served_(served),
+      served_(std::move(served)),
       oneways_(std::move(connection.oneways)),
       next_id_(kFirstId),
       output_(Output::kOpen),
@@ -244,23 +244,25 @@ void UpstreamConnection::broke(const std::string& reason) {
 
 // --- Connections that one stream has alone ---
 
-std::unique_ptr<UpstreamConnection> UpstreamPool::open(const ServedConfig& served) {
-  const bool mirrored = served.mode == UpstreamMode::kMirror;
-  const size_t most = mirrored && served.connections_max != 0 ? served.connections_max : kOwnMax;
-  size_t& own = of(served).own;
+std::unique_ptr<UpstreamConnection> UpstreamPool::open(
+    const std::shared_ptr<const Served>& served) {
+  const bool mirrored = served->config.mode == UpstreamMode::kMirror;
+  const size_t most =
+      mirrored && served->config.connections_max != 0 ? served->config.connections_max : kOwnMax;
+  size_t& own = of(*served).own;
   if (own >= most) return nullptr;
   ++own;
   return std::make_unique<UpstreamConnection>(worker_, served, UpstreamConnection::kFirstId);
 }
 
-std::unique_ptr<UpstreamConnection> UpstreamPool::adopt(const ServedConfig& served,
+std::unique_ptr<UpstreamConnection> UpstreamPool::adopt(const std::shared_ptr<const Served>& served,
                                                         DetachedConnection connection) {
-  ++of(served).own;
+  ++of(*served).own;
   return std::make_unique<UpstreamConnection>(worker_, served, std::move(connection));
 }
 
 std::unique_ptr<UpstreamConnection> UpstreamPool::keep(PooledCall& call) {
-  Service& service = of(call.served());
+  Service& service = of(*call.served());
   if (service.own >= kOwnMax) return nullptr;
   service.parked.remove(&call);
   forget_shared(service);
@@ -273,11 +275,11 @@ std::unique_ptr<UpstreamConnection> UpstreamPool::keep(PooledCall& call) {
 }
 
 void UpstreamPool::close(std::unique_ptr<UpstreamConnection> connection) {
-  forget_own(of(connection->served()));
+  forget_own(of(*connection->served()));
   worker_.defer_delete(std::move(connection));
 }
 
-bool UpstreamPool::may_warn_of_ring(const ServedConfig& served) {
+bool UpstreamPool::may_warn_of_ring(const Served& served) {
   Service& service = of(served);
   const TimePoint now = worker_.reactor().now();
   if (now < service.warns_from) return false;
@@ -305,15 +307,16 @@ void UpstreamPool::forget_shared(Service& service) {
 
 // Returns an idle connection, a new connection, or the connection of a parked call that can give up
 // its connection. Returns null if there is no such connection.
-std::unique_ptr<UpstreamConnection> UpstreamPool::find_shared(const ServedConfig& served) {
-  Service& service = of(served);
+std::unique_ptr<UpstreamConnection> UpstreamPool::find_shared(
+    const std::shared_ptr<const Served>& served) {
+  Service& service = of(*served);
   if (!service.idle.empty()) {
     auto connection = std::move(service.idle.back());  // the one used last
     service.idle.pop_back();
     return connection;
   }
-  DCHECK_LE(service.shared, shared_max(served));
-  if (service.shared < shared_max(served)) {
+  DCHECK_LE(service.shared, shared_max(served->config));
+  if (service.shared < shared_max(served->config)) {
     ++service.shared;
     std::uniform_int_distribution<int32_t> ids(UpstreamConnection::kFirstId);
     return std::make_unique<UpstreamConnection>(worker_, served, ids(random_));
@@ -325,18 +328,18 @@ std::unique_ptr<UpstreamConnection> UpstreamPool::find_shared(const ServedConfig
   return holder->give_up();
 }
 
-std::unique_ptr<UpstreamConnection> UpstreamPool::acquire(const ServedConfig& served,
-                                                          PooledCall& call) {
+std::unique_ptr<UpstreamConnection> UpstreamPool::acquire(
+    const std::shared_ptr<const Served>& served, PooledCall& call) {
   auto connection = find_shared(served);
-  if (!connection) of(served).waiting.push_back(&call);
+  if (!connection) of(*served).waiting.push_back(&call);
   return connection;
 }
 
 void UpstreamPool::take_back(std::unique_ptr<UpstreamConnection> connection, bool reusable) {
-  const ServedConfig& served = connection->served();
-  Service& service = of(served);
-  if (reusable && connection->takes_all() && !connection->replies().opaque() &&
-      !connection->replies().inside_unit()) {
+  const std::shared_ptr<const Served> served = connection->served();
+  Service& service = of(*served);
+  if (reusable && served->is_current && connection->takes_all() &&
+      !connection->replies().opaque() && !connection->replies().inside_unit()) {
     service.idle.push_back(std::move(connection));
     service.check();
   } else {
@@ -346,8 +349,8 @@ void UpstreamPool::take_back(std::unique_ptr<UpstreamConnection> connection, boo
   serve_waiting(served);
 }
 
-void UpstreamPool::serve_waiting(const ServedConfig& served) {
-  Service& service = of(served);
+void UpstreamPool::serve_waiting(const std::shared_ptr<const Served>& served) {
+  Service& service = of(*served);
   // A oneway call frees its connection from within on_turn(), which calls this function again. The
   // inner call returns at once, and the loop of the outer call serves the next waiting call.
   if (std::exchange(service.serving, true)) return;
@@ -362,17 +365,25 @@ void UpstreamPool::serve_waiting(const ServedConfig& served) {
 }
 
 void UpstreamPool::park(PooledCall& call) {
-  of(call.served()).parked.push_back(&call);
-  of(call.served()).check();
+  of(*call.served()).parked.push_back(&call);
+  of(*call.served()).check();
   serve_waiting(call.served());
 }
 
-void UpstreamPool::unpark(PooledCall& call) { of(call.served()).parked.remove(&call); }
+void UpstreamPool::unpark(PooledCall& call) { of(*call.served()).parked.remove(&call); }
 
-void UpstreamPool::forget(PooledCall& call) { of(call.served()).waiting.remove(&call); }
+void UpstreamPool::forget(PooledCall& call) { of(*call.served()).waiting.remove(&call); }
+
+void UpstreamPool::retire(const Served& served) {
+  Service& service = of(served);
+  for (auto& connection : std::exchange(service.idle, {})) {
+    forget_shared(service);
+    worker_.defer_delete(std::move(connection));
+  }
+}
 
 void UpstreamPool::on_idle_broke(UpstreamConnection& connection) {
-  Service& service = of(connection.served());
+  Service& service = of(*connection.served());
   for (auto it = service.idle.begin(); it != service.idle.end(); ++it) {
     if (it->get() != &connection) continue;
     worker_.defer_delete(std::move(*it));

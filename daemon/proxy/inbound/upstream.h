@@ -22,7 +22,7 @@
 
 #include "base/buffered_writer.h"
 #include "base/reactor.h"
-#include "config/node.h"
+#include "daemon/proxy/configured.h"
 #include "daemon/proxy/inbound/detached_connections.h"
 #include "daemon/proxy/inbound/inbound_lane.h"
 #include "daemon/proxy/inbound/peer_share.h"
@@ -62,9 +62,10 @@ class UpstreamConnection final : public StreamEvents {
  public:
   // Connects to the server `served`. `first_id` is the sequence id of the first call, if the
   // connection is shared.
-  UpstreamConnection(Worker& worker, const ServedConfig& served, int32_t first_id);
+  UpstreamConnection(Worker& worker, std::shared_ptr<const Served> served, int32_t first_id);
   // Continues a detached connection that another stream had.
-  UpstreamConnection(Worker& worker, const ServedConfig& served, DetachedConnection connection);
+  UpstreamConnection(Worker& worker, std::shared_ptr<const Served> served,
+                     DetachedConnection connection);
   ~UpstreamConnection() override;
 
   // Sets the user; null: the connection is idle.
@@ -104,7 +105,7 @@ class UpstreamConnection final : public StreamEvents {
     return passes_at_once() && takes_all() ? receiver_.landing(*stream_, asker, bytes)
                                            : engine::Landing();
   }
-  const ServedConfig& served() const { return served_; }
+  const std::shared_ptr<const Served>& served() const { return served_; }
 
   // Returns what another stream needs to continue the connection, with duplicates of the
   // descriptors. Returns nothing if this is impossible at present: bytes wait to be written, a
@@ -181,7 +182,7 @@ class UpstreamConnection final : public StreamEvents {
   void broke(const std::string& reason);
 
   Worker& worker_;
-  const ServedConfig& served_;
+  const std::shared_ptr<const Served> served_;
   UpstreamUser* user_ = nullptr;
   UnitReader replies_;
   // Hashes of the names of oneway calls. A stock server answers a oneway call of an unknown
@@ -211,10 +212,10 @@ class UpstreamPool {
   // `max_connections` replaces this limit if it is set.
   static constexpr size_t kOwnMax = 1024;
   // Opens a connection that only one stream uses. Returns null if the limit is reached.
-  std::unique_ptr<UpstreamConnection> open(const ServedConfig& served);
+  std::unique_ptr<UpstreamConnection> open(const std::shared_ptr<const Served>& served);
   // Continues a detached connection that another stream had. Does not check the limit, which was
   // checked when the connection was opened.
-  std::unique_ptr<UpstreamConnection> adopt(const ServedConfig& served,
+  std::unique_ptr<UpstreamConnection> adopt(const std::shared_ptr<const Served>& served,
                                             DetachedConnection connection);
   // Makes the connection of a parked call (PooledCall::parked()) one that only the call's stream
   // uses, and returns the connection. Returns null if the limit is reached.
@@ -223,12 +224,13 @@ class UpstreamPool {
   void close(std::unique_ptr<UpstreamConnection> connection);
   // Returns true at most once a minute for each service. Then a connection may log that the server
   // does not listen at its ring.
-  bool may_warn_of_ring(const ServedConfig& served);
+  bool may_warn_of_ring(const Served& served);
 
   // Returns a shared connection for one call: an idle one, or a new one if the limit permits, or
   // one that a parked call gives up. If there is none, returns null, and later calls
   // PooledCall::on_turn() with a connection. The waiting calls get connections in their order.
-  std::unique_ptr<UpstreamConnection> acquire(const ServedConfig& served, PooledCall& call);
+  std::unique_ptr<UpstreamConnection> acquire(const std::shared_ptr<const Served>& served,
+                                              PooledCall& call);
   // Takes back a shared connection. Keeps the connection for other calls if `reusable` is true (no
   // reply is expected on it) and no bytes wait to be written to the server. Otherwise closes it.
   void take_back(std::unique_ptr<UpstreamConnection> connection, bool reusable);
@@ -237,9 +239,12 @@ class UpstreamPool {
   // Undoes park(): from now on `call` keeps its connection even if another call waits for one.
   void unpark(PooledCall& call);
   // Gives connections to the calls that wait for one, until acquire() would return null.
-  void serve_waiting(const ServedConfig& served);
+  void serve_waiting(const std::shared_ptr<const Served>& served);
   // Removes `call` from the calls that wait for a connection.
   void forget(PooledCall& call);
+  // Closes the idle shared connections of a service that a reload has removed or replaced. Those in
+  // use are closed when their calls end.
+  void retire(const Served& served);
   // Removes an idle connection that has ended.
   void on_idle_broke(UpstreamConnection& connection);
 
@@ -256,16 +261,16 @@ class UpstreamPool {
     // other shared connection has a call in flight.
     void check() const { DCHECK_LE(idle.size() + parked.size(), shared); }
   };
-  Service& of(const ServedConfig& served) { return services_[&served]; }
+  Service& of(const Served& served) { return services_[served.number]; }
   static size_t shared_max(const ServedConfig& served);
   // Subtracts one from the number of shared connections.
   static void forget_shared(Service& service);
   static void forget_own(Service& service);
-  std::unique_ptr<UpstreamConnection> find_shared(const ServedConfig& served);
+  std::unique_ptr<UpstreamConnection> find_shared(const std::shared_ptr<const Served>& served);
 
   Worker& worker_;
   std::mt19937 random_;
-  std::unordered_map<const ServedConfig*, Service> services_;
+  std::unordered_map<uint32_t, Service> services_;  // by Served::number
 };
 
 }  // namespace hat

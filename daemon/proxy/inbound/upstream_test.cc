@@ -36,7 +36,8 @@ TEST(UpstreamConnectionTest, ConnectsToTheRingIfTheServerListensThere) {
   ServedConfig served = node.worker->node().serves[0];
   served.ring = *parse_address("shm:/run/kv.ring");
   const auto connects_to = [&] {
-    const UpstreamConnection connection(*node.worker, served, UpstreamConnection::kFirstId);
+    const UpstreamConnection connection(*node.worker, std::make_shared<Served>(served, 0),
+                                        UpstreamConnection::kFirstId);
     return to_string(node.reactor.connected_to.back());
   };
   EXPECT_EQ(connects_to(), "shm:/run/kv.ring");
@@ -47,7 +48,7 @@ TEST(UpstreamConnectionTest, ConnectsToTheRingIfTheServerListensThere) {
 }
 
 // Returns what the node logs when it connects to the server.
-std::string log_of_connect(FakeNode& node, const ServedConfig& served) {
+std::string log_of_connect(FakeNode& node, const std::shared_ptr<const Served>& served) {
   testing::internal::CaptureStderr();
   const UpstreamConnection connection(*node.worker, served, UpstreamConnection::kFirstId);
   return testing::internal::GetCapturedStderr();
@@ -56,11 +57,12 @@ std::string log_of_connect(FakeNode& node, const ServedConfig& served) {
 TEST(UpstreamConnectionTest, WarnsOnceAMinuteAboutEachServiceWithoutItsRing) {
   FakeNode node;
   node.reactor.refusals.insert("shm:/run/kv.ring");
-  ServedConfig first = node.worker->node().serves[0];
-  first.service = "First";
-  first.ring = *parse_address("shm:/run/kv.ring");
-  ServedConfig second = first;
-  second.service = "Second";
+  ServedConfig config = node.worker->node().serves[0];
+  config.service = "First";
+  config.ring = *parse_address("shm:/run/kv.ring");
+  const auto first = std::make_shared<Served>(config, 0);
+  config.service = "Second";
+  const auto second = std::make_shared<Served>(config, 1);
   const auto warns_of = [](const std::string& service) {
     return testing::HasSubstr("serves." + service + ": no connection to shm:/run/kv.ring");
   };
@@ -80,13 +82,13 @@ TEST(UpstreamConnectionTest, EachWorkerWarnsAboutAServiceWithoutItsRing) {
     node.reactor.refusals.insert("shm:/run/kv.ring");
     ServedConfig served = node.worker->node().serves[0];
     served.ring = *parse_address("shm:/run/kv.ring");
-    EXPECT_NE(log_of_connect(node, served), "");
+    EXPECT_NE(log_of_connect(node, std::make_shared<Served>(served, 0)), "");
   }
 }
 
 TEST(UpstreamPoolDeathTest, ClosesOnlyConnectionsThatItOpened) {
   FakeNode node;
-  const ServedConfig& served = node.worker->node().serves[0];
+  const auto served = node.worker->find_served("Kv");
   auto foreign =
       std::make_unique<UpstreamConnection>(*node.worker, served, UpstreamConnection::kFirstId);
   EXPECT_DEATH(node.worker->upstreams().close(std::move(foreign)),
@@ -95,7 +97,7 @@ TEST(UpstreamPoolDeathTest, ClosesOnlyConnectionsThatItOpened) {
 
 TEST(UpstreamPoolDeathTest, TakesBackOnlyConnectionsThatItOpened) {
   FakeNode node;
-  const ServedConfig& served = node.worker->node().serves[1];
+  const auto served = node.worker->find_served("Pool");
   auto foreign =
       std::make_unique<UpstreamConnection>(*node.worker, served, UpstreamConnection::kFirstId);
   EXPECT_DEATH(node.worker->upstreams().take_back(std::move(foreign), true),

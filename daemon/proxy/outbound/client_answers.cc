@@ -227,7 +227,7 @@ void ClientConnection::mark_failed(Call& call, Failure failure, std::string deta
 // Resets the client's connection, because no exception can be sent on an opaque connection.
 void ClientConnection::fail_opaque(Failure failure, const std::string& detail) {
   if (life_ == Life::kClosed) return;
-  const EndpointConfig& endpoint = worker_.node().endpoints[endpoint_];
+  const EndpointConfig& endpoint = endpoint_->config;
   note_opaque_failure(worker_.counters(), Side::kClient,
                       "endpoint " + to_string(endpoint.listen) + " of " + endpoint.service, failure,
                       detail);

@@ -43,13 +43,13 @@ void want_carrier(Call& call, const CallPlan& planned) {
 
 void Call::on_deadline() { connection->on_call_deadline(*this); }
 
-ClientConnection::ClientConnection(Worker& worker, size_t endpoint,
+ClientConnection::ClientConnection(Worker& worker, std::shared_ptr<Endpoint> endpoint,
                                    const ListenerEvents::Accept& accept)
-    : Member(static_cast<uint32_t>(endpoint)),
+    : Member(endpoint->number),
       worker_(worker),
-      endpoint_(endpoint),
+      endpoint_(std::move(endpoint)),
       calls_(worker),
-      stream_(worker, *this, endpoint, *this),
+      stream_(worker, *this, *endpoint_, *this),
       client_(accept(*this)) {
   want_read(true);
 }
@@ -123,7 +123,7 @@ void ClientConnection::take(Bytes bytes) {
   backlog_.append(bytes.subspan(taken));
   count_input();
   if (worker_.over_buffer_limit() && reader_.held_bytes() > kInputBytesOverLimit) {
-    LOG_EVERY_T(WARNING, 1) << "endpoint " << to_string(worker_.node().endpoints[endpoint_].listen)
+    LOG_EVERY_T(WARNING, 1) << "endpoint " << to_string(endpoint_->config.listen)
                             << ": limits.max_buffered is reached; closed a connection that has "
                                "sent more than 4 KiB without the head of a message";
     return close(true);
@@ -220,7 +220,7 @@ void ClientConnection::end_request() {
 }
 
 void ClientConnection::on_opaque(Bytes bytes) {
-  VLOG(1) << "endpoint " << to_string(worker_.node().endpoints[endpoint_].listen)
+  VLOG(1) << "endpoint " << to_string(endpoint_->config.listen)
           << ": a connection is carried byte for byte: " << reader_.messages().opaque_reason();
   become_opaque();
   if (worker_.draining()) {
@@ -250,7 +250,7 @@ void ClientConnection::bound_possible_calls() {
       life_ != Life::kOpen || !calls_.may_all_be_oneway(calls_.size())) {
     return;
   }
-  VLOG(1) << "endpoint " << to_string(worker_.node().endpoints[endpoint_].listen)
+  VLOG(1) << "endpoint " << to_string(endpoint_->config.listen)
           << ": a connection is carried byte for byte: " << calls_.size()
           << " calls of functions that no manifest lists have no reply";
   become_opaque();
@@ -264,7 +264,7 @@ const Route& ClientConnection::route(std::string_view name) const {
   if (const ServiceRoutes* service = routes.find(thrift::service_prefix(name))) {
     return service->find(thrift::bare_name(name));
   }
-  return routes.find(worker_.node().endpoints[endpoint_].service)->find(thrift::bare_name(name));
+  return routes.find(endpoint_->config.service)->find(thrift::bare_name(name));
 }
 
 Reply ClientConnection::reply_to(const thrift::Head& head, const Route& route) const {
@@ -383,7 +383,7 @@ void ClientConnection::on_call_deadline(Call& call) {
   if (call.sent) call.counters->timed_out.add();
   if (call.reply == Reply::kPossible) {
     LOG_EVERY_T(WARNING, 1)
-        << "endpoint " << to_string(worker_.node().endpoints[endpoint_].listen)
+        << "endpoint " << to_string(endpoint_->config.listen)
         << ": closed a connection, because a call got no reply within timeout_ms; "
            "hatrpcd does not answer the call, because it may be oneway and no "
            "manifest lists its function";

@@ -45,7 +45,8 @@ class ClientConnection final : public StreamEvents,
                                private Deadline,
                                private engine::SendTurns::Member {
  public:
-  ClientConnection(Worker& worker, size_t endpoint, const ListenerEvents::Accept& accept);
+  ClientConnection(Worker& worker, std::shared_ptr<Endpoint> endpoint,
+                   const ListenerEvents::Accept& accept);
   ~ClientConnection() override;
 
   // --- Events, which the worker or the link passes on ---
@@ -85,7 +86,7 @@ class ClientConnection final : public StreamEvents,
   bool hand_over(Successor& successor);
   // Continues in this process, because the successor is gone.
   void on_successor_gone();
-  size_t endpoint() const { return endpoint_; }
+  Endpoint& endpoint() const { return *endpoint_; }
   uint32_t lane_number() const { return stream_.lane_number(); }
   // Returns true if the peer may use this lane for the stream.
   bool may_use_lane(uint32_t lane) const { return stream_.may_use(lane); }
@@ -220,7 +221,7 @@ class ClientConnection final : public StreamEvents,
   void close(bool abort);
 
   Worker& worker_;
-  const size_t endpoint_;
+  const std::shared_ptr<Endpoint> endpoint_;
   Mode mode_ = Mode::kCalls;
   Life life_ = Life::kOpen;
   Input input_ = Input::kOpen;

@@ -69,7 +69,8 @@ void ClientConnection::on_link_leaves() {
 
 bool ClientConnection::leaves() const {
   const Successor* successor = worker_.successor();
-  return successor != nullptr && mode_ == Mode::kCalls && !stays_ && successor->wants(endpoint_);
+  return successor != nullptr && mode_ == Mode::kCalls && !stays_ && endpoint_->is_current &&
+         successor->wants(endpoint_->config.listen);
 }
 
 // Returns true if the client has not sent FIN and no request is arriving.
@@ -105,10 +106,10 @@ bool ClientConnection::hand_over(Successor& successor) {
   }
   if (waits_for_link()) stop_waiting();
   const KeptServer* server = server_now == Server::kDetached ? &stream_.kept() : nullptr;
-  switch (
-      server_now == Server::kPinned
-          ? Successor::Answer::kNever
-          : successor.take(endpoint_, descriptors, {reader_.held(), backlog_.bytes()}, server)) {
+  switch (server_now == Server::kPinned
+              ? Successor::Answer::kNever
+              : successor.take(endpoint_->config.listen, descriptors,
+                               {reader_.held(), backlog_.bytes()}, server)) {
     case Successor::Answer::kTaken:
       worker_.counters().connections_handed_over.add();
       close(false);

@@ -29,7 +29,7 @@ constexpr Transition<Server> kTransitions[] = {
 
 }  // namespace
 
-OutboundStream::OutboundStream(Worker& worker, ClientConnection& owner, size_t endpoint,
+OutboundStream::OutboundStream(Worker& worker, ClientConnection& owner, const Endpoint& endpoint,
                                engine::SendTurns::Member& turn)
     : worker_(worker),
       owner_(owner),
@@ -99,8 +99,7 @@ void OutboundStream::send_control(FrameKind kind, uint64_t call) {
 
 void OutboundStream::send_open() {
   if (std::exchange(opened_, true)) return;
-  lane_->send({.kind = FrameKind::kOpen, .stream = id_},
-              {bytes_of(worker_.node().endpoints[endpoint_].service)});
+  lane_->send({.kind = FrameKind::kOpen, .stream = id_}, {bytes_of(endpoint_.config.service)});
 }
 
 void OutboundStream::send_piece(Call* call, ByteStream& from, Bytes piece, bool last) {
@@ -209,7 +208,7 @@ void OutboundStream::change_to(Server next) {
 
 std::span<const std::string> OutboundStream::peers() const {
   if (server_ == Server::kDetached) return {&kept_.peer, 1};
-  return worker_.node().endpoints[endpoint_].peers;
+  return endpoint_.config.peers;
 }
 
 void OutboundStream::on_bound() {
@@ -218,7 +217,7 @@ void OutboundStream::on_bound() {
 
 void OutboundStream::detach() {
   if (server_ != Server::kBound || !link_up()) return;
-  if (!knows_moves(peer_->link().session().peer())) return pin();
+  if (peer_->is_retired() || !knows_moves(peer_->link().session().peer())) return pin();
   if (!worker_.begin_move()) return;
   change_to(Server::kDetaching);
   send_control(FrameKind::kDetach);
@@ -243,8 +242,8 @@ void OutboundStream::continue_with(const KeptServer& kept) {
 
 // Asks the peer (frame kAttach) to use the kept connection to the server for the new stream.
 void OutboundStream::attach() {
-  const std::string& service = worker_.node().endpoints[endpoint_].service;
-  lane_->send({.kind = FrameKind::kAttach, .stream = id_}, {kept_.token, bytes_of(service)});
+  lane_->send({.kind = FrameKind::kAttach, .stream = id_},
+              {kept_.token, bytes_of(endpoint_.config.service)});
   change_to(Server::kBound);
   opened_ = true;
   delivery_.send_unanswered();

@@ -19,6 +19,7 @@
 
 #include "base/reactor.h"
 #include "daemon/proxy/call.h"
+#include "daemon/proxy/configured.h"
 #include "daemon/proxy/landings.h"
 #include "daemon/proxy/outbound/peer_link.h"
 #include "daemon/proxy/stream_delivery.h"
@@ -51,7 +52,7 @@ class OutboundStream {
   };
 
   // Makes an object without a stream. The lanes queue `turn` while the stream waits for a lane.
-  OutboundStream(Worker& worker, ClientConnection& owner, size_t endpoint,
+  OutboundStream(Worker& worker, ClientConnection& owner, const Endpoint& endpoint,
                  engine::SendTurns::Member& turn);
   ~OutboundStream() { change_to(Server::kAny); }
   OutboundStream(const OutboundStream&) = delete;
@@ -77,7 +78,7 @@ class OutboundStream {
   PeerLink& link() { return *peer_; }
   // Returns the lane that a call which wants a lane of kind `key` must use at present. Begins to
   // open the wanted lane if it does not exist.
-  PeerLanes::Choice choose(const WantedLane& lane) { return peer_->choose(lane, endpoint_); }
+  PeerLanes::Choice choose(const WantedLane& lane) { return peer_->choose(lane, endpoint_.number); }
   uint32_t lane_number() const { return lane_number_; }  // 0: the link's TCP connection
   // Returns true if the peer may use this lane for the stream: it does so until it has taken a
   // frame from another lane.
@@ -186,7 +187,7 @@ class OutboundStream {
 
   Worker& worker_;
   ClientConnection& owner_;
-  const size_t endpoint_;
+  const Endpoint& endpoint_;  // the client connection's
   engine::SendTurns::Member& turn_;
   PeerLink* peer_ = nullptr;
   uint32_t id_ = 0;           // 0: no stream

@@ -30,7 +30,8 @@ PeerLink::~PeerLink() = default;
 void PeerLink::change_to(State next) {
   static constexpr Transition<State> kTransitions[] = {{State::kCurrent, State::kLeaving},
                                                        {State::kCurrent, State::kAgreed},
-                                                       {State::kLeaving, State::kAgreed}};
+                                                       {State::kLeaving, State::kAgreed},
+                                                       {State::kAgreed, State::kFinished}};
   DCHECK(is_listed(kTransitions, state_, next));
   state_ = next;
 }
@@ -83,6 +84,10 @@ void PeerLink::flush() {
   if (state_ == State::kLeaving && link_.up() && lanes_->all_taken()) agree_to_go_away();
   if (lanes_) lanes_->flush();
   link_.flush();
+  if (is_retired_ && state_ == State::kAgreed && link_.up() && streams_.empty() && all_sent()) {
+    change_to(State::kFinished);
+    link_.finish();
+  }
 }
 
 bool PeerLink::all_sent() const {
@@ -93,7 +98,7 @@ bool PeerLink::all_sent() const {
 // --- The link ---
 
 void PeerLink::on_link_up(engine::Link&) {
-  worker_.counters().peer_sessions.at(link_.peer()).add();
+  worker_.counters().peer_sessions.add(link_.peer());
   LOG(INFO) << "peer " << link_.peer() << ": link up at " << to_string(link_.address());
   engine::Session& session = link_.session();
   peer_cores_ = session.peer().cores.value_or(worker_.routes().cores());
@@ -111,13 +116,29 @@ void PeerLink::on_link_going_away(engine::Link&) {
   if (state_ != State::kCurrent) return;  // the peer has announced this before
   LOG(INFO) << "peer " << link_.peer()
             << ": it is shutting down or is replaced; new calls use a new link";
+  begin_to_leave();
+  worker_.replace(*this);
+}
+
+void PeerLink::begin_to_leave() {
   if (lanes_) {
     lanes_->expect_end();
     change_to(State::kLeaving);
   } else {
     agree_to_go_away();
   }
-  worker_.replace(*this);
+}
+
+void PeerLink::retire() {
+  is_retired_ = true;
+  const bool was_trying = link_.trying();
+  if (link_.up()) {
+    begin_to_leave();
+  } else {
+    change_to(State::kAgreed);
+  }
+  link_.retire();  // calls on_link_down() if the link is being built
+  if (!was_trying) worker_.defer_delete(*this);
 }
 
 void PeerLink::agree_to_go_away() {
@@ -152,7 +173,7 @@ void PeerLink::defer_delete(std::unique_ptr<engine::Session> session) {
 
 bool PeerLink::has_clients(const std::vector<size_t>& endpoints) const {
   return std::ranges::any_of(streams_, [&](const auto& stream) {
-    return std::ranges::find(endpoints, stream.second->endpoint()) != endpoints.end();
+    return std::ranges::find(endpoints, stream.second->endpoint().number) != endpoints.end();
   });
 }
 

@@ -2,15 +2,19 @@
 // daemon/proxy/outbound/peer_link.h: a worker's link to one peer, with the link's RDMA lanes and
 // the client connections that have a stream on the link.
 //
-//   kCurrent ──▶ kLeaving ──▶ kAgreed
+//   kCurrent ──▶ kLeaving ──▶ kAgreed ──▶ kFinished
 //       └────────────────────────▲
 // kCurrent    The link carries old and new streams. The state ends when the peer announces by a
-//             kGoAway frame that it shuts down.
+//             kGoAway frame that it shuts down, or with retire().
 // kLeaving    This side waits until all frames on the RDMA lanes have arrived; without RDMA lanes
 //             this state is skipped.
 // kAgreed     This side has answered with a kGoAway frame.
-// In kLeaving and kAgreed another PeerLink to the same peer exists, which carries all new streams.
-// The worker deletes the old PeerLink when its link ends.
+// kFinished   Only after retire(): this side has sent everything, and waits for the link's end.
+// After kCurrent, new streams use another PeerLink, if the configuration has the peer. The worker
+// deletes the old PeerLink when its link ends.
+//
+// retire() begins the same steps without an announcement of the peer, because a reload has removed
+// the peer or changed its address. Then this side ends the link once no stream is left.
 //
 // Thread   the worker's.
 #pragma once
@@ -85,6 +89,11 @@ class PeerLink final : public engine::LinkEvents, public PeerLanesEvents, public
   // Returns the client connections that have a stream on this link.
   std::vector<ClientConnection*> connections() const;
 
+  // Lets the streams continue, and ends the link once none is left. Call it only in kCurrent. The
+  // link must be in the worker's list of replaced links.
+  void retire();
+  bool is_retired() const { return is_retired_; }
+
   // Sends the frames of this event-loop iteration.
   void flush();
   // Returns true if the TCP connection has no frame to send, and the peer has taken all frames on
@@ -100,6 +109,7 @@ class PeerLink final : public engine::LinkEvents, public PeerLanesEvents, public
     kCurrent,
     kLeaving,  // this side answers with a kGoAway once all frames on its RDMA lanes have arrived
     kAgreed,
+    kFinished,
   };
   struct LastFrame {
     uint32_t stream = 0;
@@ -137,12 +147,14 @@ class PeerLink final : public engine::LinkEvents, public PeerLanesEvents, public
   void on_domain_gone() override { registrations_.domain_gone(); }
 
   void change_to(State next);
+  void begin_to_leave();
   void agree_to_go_away();
   void reset(uint32_t stream);
 
   Worker& worker_;
   engine::RdmaHost* const rdma_;
   State state_ = State::kCurrent;
+  bool is_retired_ = false;
   Fallback without_lanes_;  // why calls use TCP while lanes_ is null
   // The cores of the peer's host; those of this host if the peer's link version does not have them.
   engine::CoreCounts peer_cores_;

@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "config/node_changes.h"
+
+#include <algorithm>
+#include <tuple>
+
+#include "base/quantities.h"
+#include "config/limit_keys.h"
+#include "config/yaml.h"
+
+namespace hat {
+namespace {
+
+using Lines = std::vector<std::string>;
+using std::chrono_literals::operator""s;
+
+std::string list_text(const std::vector<std::string>& items) {
+  std::string text = "[";
+  for (const std::string& item : items) text += (text.size() == 1 ? "" : ", ") + item;
+  return text + "]";
+}
+
+std::string or_none(const std::string& text) { return text.empty() ? "none" : text; }
+
+std::string address_text(const std::optional<Address>& address) {
+  return address ? to_string(*address) : "none";
+}
+
+// Adds a line to `lines` if the texts of a setting differ.
+void compare(Lines& lines, const std::string& what, const std::string& before,
+             const std::string& after) {
+  if (before != after) lines.push_back(what + ": " + before + " → " + after);
+}
+
+// Adds a line to `lines` if the settings of a key differ that has no short text.
+template <class Setting>
+void compare_key(Lines& lines, const std::string& key, const Setting& before,
+                 const Setting& after) {
+  if (!(before == after)) lines.push_back(key + ": changed");
+}
+
+// Compares two lists whose elements have a key: calls `both` for elements of the same key, and adds
+// a line for each element without a counterpart. `name` returns the first part of the line, and
+// `detail` what follows "added".
+template <class Config, class Key, class Name, class Detail, class Both>
+void compare_lists(Lines& lines, const std::vector<Config>& before,
+                   const std::vector<Config>& after, Key key, Name name, Detail detail, Both both) {
+  for (const Config& old : before) {
+    const auto next = std::ranges::find(after, std::invoke(key, old), key);
+    if (next == after.end()) {
+      lines.push_back(name(old) + ": removed");
+    } else {
+      both(old, *next);
+    }
+  }
+  for (const Config& next : after) {
+    if (std::ranges::find(before, std::invoke(key, next), key) != before.end()) continue;
+    lines.push_back(name(next) + ": added, " + detail(next));
+  }
+}
+
+void compare_peers(NodeChanges& changes, const NodeConfig& before, const NodeConfig& after) {
+  Lines& lines = changes.applicable;
+  compare_lists(
+      lines, before.peers, after.peers, &PeerConfig::name,
+      [](const PeerConfig& peer) { return "peers." + peer.name; },
+      [](const PeerConfig& peer) { return to_string(peer.link); },
+      [&](const PeerConfig& old, const PeerConfig& next) {
+        const std::string key = "peers." + old.name;
+        compare(lines, key + ".link", to_string(old.link), to_string(next.link));
+        compare(lines, key + ".identity", or_none(old.identity), or_none(next.identity));
+        compare(lines, key + ".profile", or_none(old.profile), or_none(next.profile));
+      });
+}
+
+void compare_endpoints(NodeChanges& changes, const NodeConfig& before, const NodeConfig& after) {
+  Lines& lines = changes.applicable;
+  compare_lists(
+      lines, before.endpoints, after.endpoints, &EndpointConfig::listen,
+      [](const EndpointConfig& endpoint) { return "endpoint " + to_string(endpoint.listen); },
+      [](const EndpointConfig& endpoint) {
+        return "offers " + endpoint.service + " of peers " + list_text(endpoint.peers);
+      },
+      [&](const EndpointConfig& old, const EndpointConfig& next) {
+        const std::string key = "endpoint " + to_string(old.listen);
+        compare(lines, key + ": service", old.service, next.service);
+        compare(lines, key + ": peers", list_text(old.peers), list_text(next.peers));
+        compare_key(changes.need_takeover, key + ": mode", old.mode, next.mode);
+        compare(changes.need_takeover, key + ": group", or_none(old.group), or_none(next.group));
+      });
+}
+
+void compare_serves(NodeChanges& changes, const NodeConfig& before, const NodeConfig& after) {
+  Lines& lines = changes.applicable;
+  compare_lists(
+      lines, before.serves, after.serves, &ServedConfig::service,
+      [](const ServedConfig& served) { return "serves." + served.service; },
+      [](const ServedConfig& served) { return to_string(served.upstream); },
+      [&](const ServedConfig& old, const ServedConfig& next) {
+        const std::string key = "serves." + old.service;
+        compare(lines, key + ".upstream", to_string(old.upstream), to_string(next.upstream));
+        compare(lines, key + ".ring", address_text(old.ring), address_text(next.ring));
+        compare_key(lines, key + ".mode", old.mode, next.mode);
+        compare_key(lines, key + ".max_connections", old.connections_max, next.connections_max);
+        compare_key(lines, key + ".thrift_transport", old.thrift_transport, next.thrift_transport);
+        compare_key(lines, key + ".thrift_protocol", old.thrift_protocol, next.thrift_protocol);
+      });
+}
+
+void compare_limits(NodeChanges& changes, const Limits& before, const Limits& after) {
+  Lines& lines = changes.applicable;
+#define HAT_SIZE(member, key, standard, min, max, meaning)                     \
+  compare(lines, std::string("limits.") + key, exact_size_text(before.member), \
+          exact_size_text(after.member));
+#define HAT_COUNT(member, key, standard, min, max, meaning)                   \
+  compare(lines, std::string("limits.") + key, std::to_string(before.member), \
+          std::to_string(after.member));
+#define HAT_TIME(member, key, standard, min, max, meaning)                   \
+  compare(lines, std::string("limits.") + key, duration_text(before.member), \
+          duration_text(after.member));
+  HAT_SIZE_LIMITS(HAT_SIZE)
+  HAT_COUNT_LIMITS(HAT_COUNT)
+  HAT_TIME_LIMITS(HAT_TIME)
+#undef HAT_TIME
+#undef HAT_COUNT
+#undef HAT_SIZE
+}
+
+void compare_files(NodeChanges& changes, const NodeConfig& before, const NodeConfig& after) {
+  Lines& lines = changes.applicable;
+  const auto text = [](const std::vector<ConfigPath>& paths) {
+    std::vector<std::string> all;
+    for (const ConfigPath& path : paths) all.push_back(path.path);
+    return list_text(all);
+  };
+  compare(lines, "manifests", text(before.manifests), text(after.manifests));
+  compare(lines, "peer_files", text(before.peer_files), text(after.peer_files));
+  compare(lines, "profile", or_none(before.profile), or_none(after.profile));
+  if (!before.link.tls || !after.link.tls) return;
+  const TlsConfig& old = *before.link.tls;
+  const TlsConfig& next = *after.link.tls;
+  compare(lines, "link.tls.certificate", old.certificate, next.certificate);
+  compare(lines, "link.tls.key", old.key, next.key);
+  compare(lines, "link.tls.ca", old.ca, next.ca);
+  compare(lines, "link.tls.crl", or_none(old.crl), or_none(next.crl));
+}
+
+void compare_fixed(NodeChanges& changes, const NodeConfig& before, const NodeConfig& after) {
+  Lines& lines = changes.need_takeover;
+  compare(lines, "node", before.node, after.node);
+  compare_key(lines, "fabric", before.fabric, after.fabric);
+  compare(lines, "workers", std::to_string(before.workers), std::to_string(after.workers));
+  compare_key(lines, "worker_cores", std::tie(before.worker_cores.kind, before.worker_cores.cores),
+              std::tie(after.worker_cores.kind, after.worker_cores.cores));
+  compare_key(lines, "worker_nice", before.worker_nice, after.worker_nice);
+  compare(lines, "learned", or_none(before.learned), or_none(after.learned));
+  compare(lines, "link.listen", address_text(before.link.listen), address_text(after.link.listen));
+  compare_key(lines, "link.insecure", before.link.insecure, after.link.insecure);
+  const auto allow = [](const NodeConfig& node) {
+    return node.link.tls ? list_text(node.link.tls->allow) : "no TLS";
+  };
+  compare(lines, "link.tls.allow", allow(before), allow(after));
+  compare(lines, "admin.listen", address_text(before.admin.listen),
+          address_text(after.admin.listen));
+  compare(lines, "admin.socket", or_none(before.admin.socket), or_none(after.admin.socket));
+}
+
+}  // namespace
+
+NodeChanges node_changes(const NodeConfig& before, const NodeConfig& after) {
+  NodeChanges changes;
+  compare_peers(changes, before, after);
+  compare_endpoints(changes, before, after);
+  compare_serves(changes, before, after);
+  compare_limits(changes, before.limits, after.limits);
+  compare_files(changes, before, after);
+  compare_fixed(changes, before, after);
+  return changes;
+}
+
+bool same_link(const PeerConfig& a, const PeerConfig& b) {
+  return a.link == b.link && a.identity == b.identity;
+}
+
+bool same_server(const ServedConfig& a, const ServedConfig& b) {
+  const auto settings = [](const ServedConfig& served) {
+    return std::tie(served.service, served.upstream, served.mode, served.connections_max,
+                    served.thrift_transport, served.thrift_protocol, served.ring);
+  };
+  return settings(a) == settings(b);
+}
+
+}  // namespace hat

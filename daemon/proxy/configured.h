@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+// daemon/proxy/configured.h: the endpoints and served services of a worker, which a reload can
+// change while connections use them.
+//
+// A connection keeps the endpoint or the service with which it began, even if a reload removes or
+// replaces this one. So a reload ends no connection.
+//
+// Thread   the worker's.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "config/node.h"
+
+namespace hat {
+
+// One entry of the node's configuration.
+template <class Config>
+struct Configured {
+  Config config;
+  uint32_t number;  // no other entry of this kind has this number while a connection uses one
+  bool is_current = true;  // false after a reload that removed or replaced the entry
+  size_t connections = 0;  // of an endpoint: its client connections
+};
+
+using Endpoint = Configured<EndpointConfig>;
+using Served = Configured<ServedConfig>;
+
+// All entries of one kind, in the order of the configuration.
+template <class Config>
+class ConfiguredList {
+ public:
+  using Entry = std::shared_ptr<Configured<Config>>;
+
+  const std::vector<Entry>& all() const { return all_; }
+
+  // Makes the list equal to `next`. An entry for which `keeps(entry, config)` is true for some
+  // element of `next` stays the same object, and gets this element's settings. Other entries are no
+  // longer current. Returns those.
+  template <class Keeps>
+  std::vector<Entry> apply(const std::vector<Config>& next, Keeps keeps) {
+    std::vector<Entry> before = std::exchange(all_, {});
+    for (const Config& config : next) {
+      const auto found = std::ranges::find_if(
+          before, [&](const Entry& entry) { return keeps(entry->config, config); });
+      if (found == before.end()) {
+        all_.push_back(make(config));
+        continue;
+      }
+      (*found)->config = config;
+      all_.push_back(std::move(*found));
+      before.erase(found);
+    }
+    for (const Entry& entry : before) entry->is_current = false;
+    return before;
+  }
+
+ private:
+  Entry make(const Config& config) {
+    const auto free =
+        std::ranges::find_if(by_number_, [](const auto& entry) { return entry.expired(); });
+    const auto number = static_cast<uint32_t>(free - by_number_.begin());
+    if (free == by_number_.end()) by_number_.emplace_back();
+    auto made = std::make_shared<Configured<Config>>(config, number);
+    by_number_[number] = made;
+    return made;
+  }
+
+  std::vector<Entry> all_;
+  std::vector<std::weak_ptr<Configured<Config>>> by_number_;
+};
+
+}  // namespace hat
