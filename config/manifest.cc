@@ -176,14 +176,14 @@ ServiceSpec read_service(const std::string& name, const YamlValue& value) {
   const NamedTypes type_names = names_of_types(value);
   std::vector<YamlKey> keys = hint_group_keys(service.hints);
   keys.insert(keys.begin(), origin_key(service.origin));
-  keys.push_back({"functions", false, [&](const YamlValue& functions) {
-                    read_names(
-                        functions, "functions",
-                        [&](const std::string& function, const YamlValue& key, const YamlValue& v) {
-                          read_identifier(key, "a function's name");
-                          service.functions.push_back(read_function(function, v, type_names));
-                        });
-                  }});
+  const auto read_functions = [&](const YamlValue& functions) {
+    read_names(functions, "functions",
+               [&](const std::string& function, const YamlValue& key, const YamlValue& v) {
+                 read_identifier(key, "a function's name");
+                 service.functions.push_back(read_function(function, v, type_names));
+               });
+  };
+  keys.push_back({"functions", false, read_functions});
   keys.push_back({"types", false,
                   [&](const YamlValue& types) { service.types = read_types(types, type_names); }});
   keys.push_back({"allow_unknown_fields", false, [&](const YamlValue& v) {

@@ -86,8 +86,8 @@ struct Manifest {
 // `diagnostics`. Use the result only if no error was added.
 Manifest read_manifest(const std::string& text, const std::string& file, Diagnostics& diagnostics);
 
-// Reads the files that `paths` name (config_files()), and returns their services as one manifest. If a service is defined
-// twice, adds an error with both source locations.
+// Reads the files that `paths` name (config_files()), and returns their services as one manifest.
+// If a service is defined twice, adds an error with both source locations.
 Manifest load_manifests(const std::vector<ConfigPath>& paths, Diagnostics& diagnostics);
 
 // The beginning of each text that write_manifest() returns.

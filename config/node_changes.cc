@@ -90,6 +90,15 @@ void compare_endpoints(NodeChanges& changes, const NodeConfig& before, const Nod
       });
 }
 
+// Adds a line if the order of the endpoints has changed: other settings refer to their positions.
+void compare_order(Lines& lines, const NodeConfig& before, const NodeConfig& after) {
+  std::vector<std::string> texts[2];
+  for (const EndpointConfig& one : before.endpoints) texts[0].push_back(to_string(one.listen));
+  for (const EndpointConfig& one : after.endpoints) texts[1].push_back(to_string(one.listen));
+  if (texts[0] == texts[1] || !std::ranges::is_permutation(texts[0], texts[1])) return;
+  lines.push_back("endpoints: order " + list_text(texts[0]) + " → " + list_text(texts[1]));
+}
+
 void compare_serves(NodeChanges& changes, const NodeConfig& before, const NodeConfig& after) {
   Lines& lines = changes.applicable;
   compare_lists(
@@ -171,6 +180,7 @@ NodeChanges node_changes(const NodeConfig& before, const NodeConfig& after) {
   NodeChanges changes;
   compare_peers(changes, before, after);
   compare_endpoints(changes, before, after);
+  compare_order(changes.applicable, before, after);
   compare_serves(changes, before, after);
   compare_limits(changes, before.limits, after.limits);
   compare_files(changes, before, after);
@@ -180,6 +190,10 @@ NodeChanges node_changes(const NodeConfig& before, const NodeConfig& after) {
 
 bool same_link(const PeerConfig& a, const PeerConfig& b) {
   return a.link == b.link && a.identity == b.identity;
+}
+
+bool same_clients(const EndpointConfig& a, const EndpointConfig& b) {
+  return a.listen == b.listen && a.service == b.service;
 }
 
 bool same_server(const ServedConfig& a, const ServedConfig& b) {

@@ -25,6 +25,8 @@ NodeChanges node_changes(const NodeConfig& before, const NodeConfig& after);
 
 // Returns true if a link to the peer can stay: the address and the identity rule are the same.
 bool same_link(const PeerConfig& a, const PeerConfig& b);
+// Returns true if clients of the endpoint can stay: its address and its service are the same.
+bool same_clients(const EndpointConfig& a, const EndpointConfig& b);
 // Returns true if connections to the server can stay: all settings of the service are the same.
 bool same_server(const ServedConfig& a, const ServedConfig& b);
 

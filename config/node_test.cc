@@ -24,7 +24,7 @@ using testing::IsEmpty;
 struct NodeRow {
   const char* name;
   const char* text;
-  const char* diagnostics;  // all diagnostics, one per line
+  std::string diagnostics;  // all diagnostics, one per line
 };
 std::ostream& operator<<(std::ostream& out, const NodeRow& row) { return out << row.name; }
 
@@ -36,14 +36,17 @@ TEST_P(NodeDiagnostic, IsNamedWithItsPlace) {
   EXPECT_EQ(diagnostics.text(), GetParam().diagnostics);
 }
 
+const std::string kKeys =
+    "; expected one of node, fabric, workers, worker_cores, worker_nice, manifests, peer_files, "
+    "profile, learned, link, peers, endpoints, serves, admin, limits\n";
+
 INSTANTIATE_TEST_SUITE_P(
     Rows, NodeDiagnostic,
     testing::Values(
         NodeRow{"unknown_key", "node: a\nworker: 2\n",
                 "n.yaml:2:1: error: unknown key 'worker' in node configuration (did you mean "
-                "'workers'?); expected one of node, fabric, workers, worker_cores, worker_nice, "
-                "manifests, peer_files, profile, learned, link, peers, endpoints, serves, admin, "
-                "limits\n"},
+                "'workers'?)" +
+                    kKeys},
         NodeRow{"no_name", "workers: 2\n", "n.yaml:1:1: error: node configuration has no 'node'\n"},
         NodeRow{"number_out_of_range", "node: a\nworkers: 0\nworker_nice: -30\n",
                 "n.yaml:2:10: error: workers: '0'; expected a number from 1 to 64\n"
@@ -68,9 +71,8 @@ INSTANTIATE_TEST_SUITE_P(
             "them\n"},
         NodeRow{
             "misspelt_and_so_missing", "nod: a\n",
-            "n.yaml:1:1: error: unknown key 'nod' in node configuration (did you mean 'node'?); "
-            "expected one of node, fabric, workers, worker_cores, worker_nice, manifests, "
-            "peer_files, profile, learned, link, peers, endpoints, serves, admin, limits\n"},
+            "n.yaml:1:1: error: unknown key 'nod' in node configuration (did you mean 'node'?)" +
+                kKeys},
         NodeRow{"by_place",
                 "node: a\nlink: {insecure: true}\npeers: {b: {link: \"tcp:h:1\"}}\nendpoints:\n"
                 "  - {listen: \"tcp:127.0.0.1:9\", service: A, peers: [c]}\nworkers: 0\n",

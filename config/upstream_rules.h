@@ -33,8 +33,8 @@ struct UpstreamRules {
   }
 };
 
-// Returns the rules for the server at the address `upstream`. A service can be in `serves` more than
-// once, with different addresses.
+// Returns the rules for the server at the address `upstream`. A service can be in `serves` more
+// than once, with different addresses.
 UpstreamRules rules_at(const Address& upstream, const std::vector<ServedConfig>& serves,
                        const Manifest& manifest);
 

@@ -275,7 +275,7 @@ endpoints:
         self.assertEqual(self.a.answer("status")["generation"], changed, "the old routes must stay in use")
         self.assertEqual(self.call(b"get"), 2)
         self.assertRegex((self.a.folder / "log").read_text(encoding="utf-8"),
-                         r"reload refused, the old routes stay:\n.*perf_gaol")
+                         r"reload refused, the running configuration stays:\n.*perf_gaol")
 
         reason_only = reload("perf_goal: res_util, polling: event")
         self.assertEqual(reason_only.returncode, 0, reason_only.stderr)

@@ -108,7 +108,7 @@ Daemon::Daemon(std::string config_file, Configuration configuration, NodeConfig 
       taking_over_{.channel = std::move(takeover)} {
   applied_.named = named_with(configuration.node);
   applied_.routes = make_routes(1, configuration, applied_.named);
-  applied_.node = std::move(configuration.node);
+  applied_.node = applied_.read = std::move(configuration.node);
   applied_.tls = configuration.tls;
   applied_.numa = std::move(configuration.numa);
   for (const NamedProfile& profile : configuration.profiles) {
@@ -148,9 +148,9 @@ std::shared_ptr<const RoutingTable> Daemon::make_routes(uint64_t generation,
     host.nic_cores = count_nic_cores(configuration.host, host.cores);
   }
   add_costs(configuration.profiles, rdma_fabric(), host);
-  return std::make_shared<const RoutingTable>(generation, configuration.manifest, named.services,
-                                              host, metrics_.functions, named.serves,
-                                              configuration.node.limits.call_timeout);
+  return std::make_shared<const RoutingTable>(
+      generation, configuration.manifest, named.services, host, metrics_.functions, named.serves,
+      configuration.node.limits.call_timeout, named.retired);
 }
 
 std::string Daemon::rdma_fabric() const {

@@ -114,7 +114,8 @@ class Daemon final : public Control, private TakeoverEvents, private TakeoverOff
   // The services and servers of this configuration and of earlier ones, which connections that
   // exist can still use.
   struct Named {
-    std::vector<std::string> services;
+    std::vector<std::string> services;  // of the configuration in use
+    std::vector<std::string> retired;   // only of earlier ones
     std::vector<ServedConfig> serves;
   };
   // The configuration in use, and fingerprints of its files.
@@ -125,8 +126,10 @@ class Daemon final : public Control, private TakeoverEvents, private TakeoverOff
     std::shared_ptr<const TlsContext> tls;  // null if links do not use TLS
     NumaHints numa;
     LastReload last_reload;
-    uint64_t fingerprint = 0;       // of the files whose configuration is in use
+    NodeConfig read;                // as the last reload read it, whether or not it was applied
+    uint64_t fingerprint = 0;       // of the files that the last reload read
     uint64_t seen_fingerprint = 0;  // of the files at the last check for changes
+    bool is_deferred = false;       // the last reload was refused because of a takeover
   };
   // Whether READY=1 was sent to systemd. The transitions are kNotYet ──▶ kDue ──▶ kSent.
   enum class ReadyReport : uint8_t {
@@ -218,6 +221,7 @@ class Daemon final : public Control, private TakeoverEvents, private TakeoverOff
   Applied applied_;
   KeptLearning kept_;
   ReadyReport ready_report_ = ReadyReport::kDue;
+  mutable bool were_links_tried_ = false;  // of all links, since the start
   bool drains_next_ = false;  // drain() was called in kGivingWay: drain when that phase ends
   Phase phase_ = Phase::kServing;
   TimePoint drain_until_{};  // in kStarting: when to stop waiting for links; later: when to stop

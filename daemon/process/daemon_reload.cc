@@ -27,7 +27,7 @@ bool same_crls(const TlsContext& a, const TlsContext& b) {
 
 void log_reload(const Result<ReloadReport>& report) {
   if (!report) {
-    LOG(ERROR) << "reload refused, the old routes stay:\n" << report.error().message;
+    LOG(ERROR) << "reload refused, the running configuration stays:\n" << report.error().message;
     return;
   }
   LOG(INFO) << "reloaded: generation " << report->generation << ", " << report->changes.size()
@@ -55,14 +55,15 @@ void note_certificates(const TlsContext& before, const Configuration& fresh, Rel
 
 }  // namespace
 
-// Returns the services and servers of `next`, and those of earlier configurations. A server's
-// address that `next` names is not taken from earlier ones, so that the rules of `next` alone decide
-// who may call it.
+// Returns the services and servers of `next`, and those of earlier configurations. Takes no server
+// from those if `next` names its address, so that the rules of `next` alone decide who may call it.
 Daemon::Named Daemon::named_with(const NodeConfig& next) const {
-  Named named{services_of(next), next.serves};
-  for (const std::string& service : applied_.named.services) {
-    if (std::ranges::find(named.services, service) == named.services.end()) {
-      named.services.push_back(service);
+  Named named{services_of(next), {}, next.serves};
+  for (const auto* before : {&applied_.named.services, &applied_.named.retired}) {
+    for (const std::string& service : *before) {
+      const auto is_service = [&](const std::string& other) { return other == service; };
+      if (std::ranges::any_of(named.services, is_service)) continue;
+      if (std::ranges::none_of(named.retired, is_service)) named.retired.push_back(service);
     }
   }
   for (const ServedConfig& served : applied_.named.serves) {
@@ -107,16 +108,24 @@ Result<std::vector<std::string>> Daemon::node_changes_of(const Configuration& fr
 Result<std::vector<std::shared_ptr<ListenSocket>>> Daemon::sockets_for(
     const NodeConfig& next) const {
   std::vector<std::shared_ptr<ListenSocket>> sockets;
-  const auto& before = applied_.node.endpoints;
+  auto before = sockets_.endpoints;  // those that no endpoint of `next` uses yet
   for (const EndpointConfig& endpoint : next.endpoints) {
-    const auto same = std::ranges::find(before, endpoint.listen, &EndpointConfig::listen);
-    if (same != before.end()) {
-      sockets.push_back(sockets_.endpoints[static_cast<size_t>(same - before.begin())]);
+    const auto is_its = [&](const auto& socket) {
+      const size_t at = static_cast<size_t>(&socket - before.data());
+      return socket != nullptr && applied_.node.endpoints[at].listen == endpoint.listen;
+    };
+    if (const auto same = std::ranges::find_if(before, is_its); same != before.end()) {
+      sockets.push_back(std::exchange(*same, nullptr));
       continue;
     }
-    HAT_TRY(ListenSocket opened,
-            ListenSocket::open(endpoint.listen, endpoint.mode, endpoint.group));
-    sockets.push_back(std::make_shared<ListenSocket>(std::move(opened)));
+    auto opened = ListenSocket::open(endpoint.listen, endpoint.mode, endpoint.group);
+    if (!opened) {
+      opened.error().message +=
+          "\nNothing was reloaded. If this hatrpcd itself listens at this path or port, under "
+          "another name, use a takeover\n";
+      return std::unexpected(std::move(opened.error()));
+    }
+    sockets.push_back(std::make_shared<ListenSocket>(std::move(*opened)));
   }
   return sockets;
 }
@@ -142,6 +151,10 @@ void Daemon::set_node(const Configuration& fresh,
 Result<ReloadReport> Daemon::try_reload(bool dry_run) {
   Diagnostics diagnostics;
   const Configuration fresh = load_configuration(config_file_, diagnostics);
+  if (!dry_run) {
+    applied_.read = fresh.node;
+    applied_.fingerprint = fresh.fingerprint;
+  }
   if (diagnostics.any_errors()) return fail(ErrorCode::kInvalid, diagnostics.text());
   HAT_TRY(std::vector<std::string> changes, node_changes_of(fresh));
   const bool is_other_node = !changes.empty();
@@ -194,13 +207,10 @@ void Daemon::set_routes() {
 }
 
 Result<ReloadReport> Daemon::reload(bool dry_run) {
-  // Takes the fingerprint before it reads the files, so that check_for_changes() notices a change
-  // that happens during the reading.
-  const uint64_t read_fingerprint = fingerprint(config_file_, *node_);
   if (dry_run) return try_reload(true);
   service_manager::notify_reloading();
   auto report = try_reload(false);
-  applied_.fingerprint = read_fingerprint;
+  applied_.is_deferred = !report && report.error().code == ErrorCode::kUnavailable;
   applied_.last_reload.successful = report.has_value();
   applied_.last_reload.error = report ? "" : report.error().message;
   ++(report ? applied_.last_reload.succeeded : applied_.last_reload.refused);
@@ -211,12 +221,12 @@ Result<ReloadReport> Daemon::reload(bool dry_run) {
 }
 
 void Daemon::check_for_changes() {
-  if (in_takeover()) return;  // a change of the node's file would be refused
-  const uint64_t now = fingerprint(config_file_, *node_);
+  const uint64_t now = fingerprint(config_file_, applied_.read);
   // Reloads only after two checks in a row have found the same fingerprint: before that, an editor
   // may still be writing a file.
   const bool settled = std::exchange(applied_.seen_fingerprint, now) == now;
-  if (settled && now != applied_.fingerprint) (void)reload(false);
+  const bool is_due = applied_.is_deferred && !in_takeover();
+  if (is_due || (settled && now != applied_.fingerprint)) (void)reload(false);
 }
 
 }  // namespace hat

@@ -106,9 +106,12 @@ std::vector<CertificateReport> Daemon::certificates() const {
 std::vector<std::string> Daemon::pending() const {
   std::vector<std::string> pending;
   if (draining()) pending.push_back("draining");
+  if (were_links_tried_)
+    return pending;  // a peer that a reload adds does not make the node unready
   for (const LinkReport& link : links()) {
     if (!link.up && !link.tried) pending.push_back("link to " + link.peer);
   }
+  were_links_tried_ = pending.empty();
   return pending;
 }
 

@@ -44,7 +44,7 @@ servers, each function by the plan that its hints lead to.
   -h, --help             this text
       --version          the version
 
-Signals: HUP reloads the manifests. USR2 starts a new hatrpcd with --takeover. TERM and INT finish
+Signals: HUP reloads the configuration. USR2 starts a new hatrpcd with --takeover. TERM and INT finish
 the calls in flight and then exit; a second TERM or INT exits at once.
 Exit status: 0 success, 2 wrong usage, 69 an address cannot be bound or the running hatrpcd refuses
 the takeover, 78 an error in the configuration.
@@ -52,7 +52,7 @@ the takeover, 78 an error in the configuration.
 Examples:
   hatrpcd --check --config hatrpcd.yaml && hatrpcd --config hatrpcd.yaml
   hatctl routes                      what each function's plan is, and why
-  kill -HUP $(pidof hatrpcd)         after editing a manifest; `hatctl reload` shows what changed
+  kill -HUP $(pidof hatrpcd)         after editing files; `hatctl reload` shows what changed
 )";
 
 // Parses `arguments`, which do not include the program's name.

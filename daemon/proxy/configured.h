@@ -17,7 +17,7 @@
 
 namespace hat {
 
-// One entry of the node's configuration.
+// Holds one entry of the node's configuration.
 template <class Config>
 struct Configured {
   Config config;
@@ -29,7 +29,7 @@ struct Configured {
 using Endpoint = Configured<EndpointConfig>;
 using Served = Configured<ServedConfig>;
 
-// All entries of one kind, in the order of the configuration.
+// Keeps all entries of one kind, in the order of the configuration.
 template <class Config>
 class ConfiguredList {
  public:

@@ -114,6 +114,23 @@ TEST_F(ClientReloadTest, KeepsTheConnectionOfAClientWithAServerOfItsOwnAtARemove
   EXPECT_TRUE(peer_->shut) << "the last stream has ended";
 }
 
+TEST_F(ClientReloadTest, ClosesClientsOfARemovedPeerBetweenCallsWhenThePeerShutsDown) {
+  const auto client = node_.connect_client();
+  call(client);
+  node_.receive(peer_, frame_bytes({.kind = FrameKind::kBound, .stream = 1}));
+  EXPECT_EQ(answer(peer_, client, 1), "reply");
+  NodeConfig next = configuration();
+  next.peers.clear();
+  next.endpoints.clear();
+  node_.set_node(next);
+  call(client);
+  node_.receive(peer_, frame_bytes({.kind = FrameKind::kGoAway}));
+  node_.reactor.end_iteration();
+  EXPECT_EQ(answer(peer_, client, 2), "reply") << "the call in flight has its reply";
+  EXPECT_TRUE(client->shut);
+  EXPECT_EQ(kinds_in(peer_->written).back(), FrameKind::kEnd) << "so that the peer need not wait";
+}
+
 TEST_F(ClientReloadTest, MakesANewLinkToAPeerWithAnotherAddress) {
   NodeConfig next = configuration();
   next.peers[0].link = address("tcp:127.0.0.1:9999");
@@ -254,15 +271,30 @@ TEST_F(ServerReloadTest, AMirroredStreamStaysWithItsServer) {
   EXPECT_EQ(server(1)->address, "tcp:127.0.0.1:9999");
 }
 
-TEST_F(ServerReloadTest, ARemovedServiceIsRefusedToNewStreamsOnly) {
+TEST_F(ServerReloadTest, AMirroredStreamUsesTheNewServerIfTheOldOneDoesNotListen) {
+  node_.receive(link_, frame_bytes({.kind = FrameKind::kOpen, .stream = 9}, "Kv"));
+  call(9, 1, "get");
+  const auto refused = node_.reactor.wires.back();
+  refused->error = ECONNREFUSED;
+  refused->events->on_writable();
+  node_.reactor.end_iteration();
+  EXPECT_THAT(ends(), ElementsAre("9.1 fails"));
+  set_upstream("Kv", "tcp:127.0.0.1:9999");
+  call(9, 2, "get");
+  EXPECT_EQ(server(1)->address, "tcp:127.0.0.1:9999");
+}
+
+TEST_F(ServerReloadTest, ARemovedServiceIsRefusedToLaterCalls) {
   call(1, 1, "get");
   NodeConfig next = configuration();
   std::erase_if(next.serves, [](const ServedConfig& one) { return one.service == "Pool"; });
   node_.set_node(next);
   reply(server());
   call(1, 2, "get");
-  reply(server(1));
-  EXPECT_THAT(ends(), ElementsAre("1.1 ends", "1.2 ends"));
+  EXPECT_EQ(servers(), 1u);
+  EXPECT_THAT(ends(), ElementsAre("1.1 ends", "1.2 fails")) << "the call in flight had its reply";
+  EXPECT_THAT(failures_in(answers_),
+              ElementsAre(ReportedFailure{FrameKind::kFail, 2, Failure::kUnknownService}));
   node_.receive(link_, frame_bytes({.kind = FrameKind::kOpen, .stream = 9}, "Pool"));
   EXPECT_THAT(failures_in(link_->written),
               ElementsAre(ReportedFailure{FrameKind::kReset, 0, Failure::kUnknownService}));

@@ -69,7 +69,7 @@ engine::SessionOptions Worker::session_options(std::string peer) const {
 // --- Local clients ---
 
 void Worker::accept_client(size_t endpoint, const ListenerEvents::Accept& accept) {
-  const std::shared_ptr<Endpoint>& at = endpoints_.all().at(endpoint);
+  const std::shared_ptr<Endpoint>& at = local_.endpoints.all().at(endpoint);
   if (at->connections >= node().limits.connections_max || draining_) {
     counters().connections_refused.add();
     return;
@@ -83,7 +83,7 @@ void Worker::accept_client(size_t endpoint, const ListenerEvents::Accept& accept
 void Worker::take_over_client(size_t endpoint, const ListenerEvents::Accept& accept,
                               engine::Bytes read, const KeptServer* server) {
   counters().connections_taken_over.add();
-  add_client(endpoints_.all().at(endpoint), accept).continue_from(read, server);
+  add_client(local_.endpoints.all().at(endpoint), accept).continue_from(read, server);
 }
 
 ClientConnection& Worker::add_client(const std::shared_ptr<Endpoint>& endpoint,
@@ -240,7 +240,11 @@ std::vector<LearnedStatus> Worker::learned_status() const {
 
 Result<void> Worker::calibrate(const std::string& peer, const engine::CostOpen& open,
                                std::shared_ptr<engine::CalibrationJob> job) {
-  PeerLink& to = peers_.at(peer);
+  const auto found = peers_.find(peer);
+  if (found == peers_.end()) {
+    return fail(ErrorCode::kNotFound, "a reload has removed the peer " + peer);
+  }
+  PeerLink& to = found->second;
   if (!to.link().takes_calls()) {
     const std::string& why = to.link().last_error();
     return fail(ErrorCode::kUnavailable, "the link to peer " + peer + " takes no new calls: " +
@@ -258,10 +262,8 @@ Result<void> Worker::calibrate(const std::string& peer, const engine::CostOpen& 
 }
 
 void Worker::set_local(const NodeConfig& node) {
-  endpoints_.apply(node.endpoints, [](const EndpointConfig& a, const EndpointConfig& b) {
-    return a.listen == b.listen && a.service == b.service;
-  });
-  for (const auto& gone : served_.apply(node.serves, &same_server)) upstreams_.retire(*gone);
+  local_.endpoints.apply(node.endpoints, &same_clients);
+  for (const auto& gone : local_.served.apply(node.serves, &same_server)) upstreams_.retire(*gone);
 }
 
 // Makes the links to the peers of the configuration. `before` are the peers before a reload: the
@@ -280,7 +282,11 @@ void Worker::set_peers(const std::vector<PeerConfig>& before) {
   for (const PeerConfig& peer : node().peers) {
     if (peers_.contains(peer.name)) continue;
     counters().peer_sessions.add_peer(peer.name);
-    make_link(peer).link().connect_now();
+    PeerLink& made = make_link(peer);
+    const auto old = std::ranges::find(retired, peer.name,
+                                       [](const PeerLink* one) { return one->link().peer(); });
+    if (old != retired.end()) made.continue_learning(**old);
+    made.link().connect_now();
   }
   for (PeerLink* peer : retired) {
     peer->retire();
@@ -298,8 +304,13 @@ void Worker::set_node(std::shared_ptr<const NodeConfig> node,
   on_link_news();
 }
 
+bool Worker::offers(const EndpointConfig& endpoint) const {
+  return std::ranges::any_of(local_.endpoints.all(),
+                             [&](const auto& one) { return same_clients(one->config, endpoint); });
+}
+
 std::shared_ptr<const Served> Worker::find_served(std::string_view service) const {
-  const auto& all = served_.all();
+  const auto& all = local_.served.all();
   const auto found = std::ranges::find(
       all, service, [](const auto& one) -> const std::string& { return one->config.service; });
   return found == all.end() ? nullptr : *found;

@@ -87,8 +87,8 @@ class Worker final : public IterationEvents {
   // Replaces the node's configuration, and the routes that follow from it: `routes` must have every
   // service and upstream of this and of earlier configurations. Only the peers, endpoints, served
   // services, limits and the TLS names of peers may differ from the configuration before. Ends no
-  // connection: each keeps its endpoint, peer and server, except that calls in shared mode use the
-  // new server. Limits of a link's session count for later sessions.
+  // connection: each keeps its endpoint, and those with a server of their own keep their peer and
+  // this server. Limits of a link's session count for later sessions.
   void set_node(std::shared_ptr<const NodeConfig> node, std::shared_ptr<const RoutingTable> routes);
 
   // Begins to drain: asks the peers (frame kGoAway) to begin no more calls, and answers new calls
@@ -133,6 +133,8 @@ class Worker final : public IterationEvents {
   CallPool& calls() { return calls_; }
   UpstreamPool& upstreams() { return upstreams_; }
   DetachedConnections& detached() { return *setup_.detached; }
+  // Returns true if the node has an endpoint with the address and the service of this one.
+  bool offers(const EndpointConfig& endpoint) const;
   // Returns the service with this name that the node serves; null if it serves none.
   std::shared_ptr<const Served> find_served(std::string_view service) const;
   std::span<std::byte> scratch() { return scratch_; }
@@ -259,8 +261,11 @@ class Worker final : public IterationEvents {
   PeerShares peer_shares_;
   size_t next_peer_ = 0;
   Moves moves_;
-  ConfiguredList<EndpointConfig> endpoints_;
-  ConfiguredList<ServedConfig> served_;
+  // The part of the configuration about this host's clients and servers.
+  struct Local {
+    ConfiguredList<EndpointConfig> endpoints;
+    ConfiguredList<ServedConfig> served;
+  } local_;
 
   std::unique_ptr<Deferred> deferred_;
   // Starts one more iteration, at whose end the worker retries a hand-over for which the channel to

@@ -94,7 +94,8 @@ RoutingTable::RoutingTable(uint64_t generation, const Manifest& manifest,
                            const std::vector<std::string>& unlisted_services,
                            const engine::HostFacts& host, MetricsRegistry& metrics,
                            const std::vector<ServedConfig>& serves,
-                           std::chrono::nanoseconds call_timeout)
+                           std::chrono::nanoseconds call_timeout,
+                           const std::vector<std::string>& retired_services)
     : generation_(generation), host_(host) {
   uint32_t by_peer = 0;
   const auto finish = [&](Route& route) {
@@ -121,6 +122,13 @@ RoutingTable::RoutingTable(uint64_t generation, const Manifest& manifest,
   for (const ServiceSpec& service : manifest.services) add(service);
   for (const std::string& name : unlisted_services) {
     if (!by_name_.contains(name)) add(ServiceSpec{.name = name});
+  }
+  for (const std::string& name : retired_services) {
+    if (by_name_.contains(name)) continue;
+    Route other = make_route(ServiceSpec{.name = name}, FunctionSpec{.name = "_other"}, false,
+                             std::make_shared<const NamedTypes>(), host, metrics);
+    set_timeout(other, call_timeout);
+    retired_[name] = std::make_unique<ServiceRoutes>(name, std::move(other), std::vector<Route>());
   }
   for (const ServedConfig& served : serves) {
     if (std::ranges::find(rules_, served.upstream, &decltype(rules_)::value_type::first) ==

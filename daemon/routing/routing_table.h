@@ -95,16 +95,24 @@ class RoutingTable {
  public:
   // Builds the table from `manifest`. `unlisted_services` are the services that only the node's
   // configuration names; they get default plans. `call_timeout` applies to functions without the
-  // hint timeout_ms; 0 means no limit.
+  // hint timeout_ms; 0 means no limit. Neither a manifest nor the configuration needs to name the
+  // `retired_services`, which connections from before a reload can still use.
   RoutingTable(uint64_t generation, const Manifest& manifest,
                const std::vector<std::string>& unlisted_services, const engine::HostFacts& host,
                MetricsRegistry& metrics, const std::vector<ServedConfig>& serves = {},
-               std::chrono::nanoseconds call_timeout = {});
+               std::chrono::nanoseconds call_timeout = {},
+               const std::vector<std::string>& retired_services = {});
 
   // Returns the routes of a service; nullptr if neither a manifest nor the configuration names it.
   const ServiceRoutes* find(std::string_view service) const {
     const auto found = by_name_.find(service);
     return found == by_name_.end() ? nullptr : found->second;
+  }
+  // Returns the routes of a service as find() does, or of a retired service.
+  const ServiceRoutes* find_retired_too(std::string_view service) const {
+    if (const ServiceRoutes* routes = find(service)) return routes;
+    const auto found = retired_.find(service);
+    return found == retired_.end() ? nullptr : found->second.get();
   }
   const std::vector<std::unique_ptr<ServiceRoutes>>& services() const { return services_; }
   // Returns the routes whose plan depends on the peer: those with `plan: learned`, and those that
@@ -135,6 +143,7 @@ class RoutingTable {
   engine::HostFacts host_;
   std::vector<std::unique_ptr<ServiceRoutes>> services_;
   std::unordered_map<std::string_view, const ServiceRoutes*> by_name_;
+  std::map<std::string, std::unique_ptr<ServiceRoutes>, std::less<>> retired_;
   std::vector<const Route*> by_peer_;
   std::vector<std::pair<Address, UpstreamRules>> rules_;
 };

@@ -139,7 +139,7 @@ void check_daemon(const Examined& examined, Findings& findings) {
   if (!daemon.reload_error.empty()) {
     findings.warn(
         "reload",
-        "the last reload was refused, and the old routes stay in use: " +
+        "the last reload was refused, and the configuration before it stays in use: " +
             daemon.reload_error.substr(0, daemon.reload_error.find('\n')),
         "hatctl reload --dry-run   # shows all errors; after correcting them: hatctl reload");
   }

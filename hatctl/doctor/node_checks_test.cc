@@ -226,7 +226,8 @@ const std::vector<Row> kRowsOfTheNode = {
      },
      {{kWarn, "daemon", "not ready, pending: link to b, draining", "hatctl status"},
       {kWarn, "daemon",
-       "reload: the last reload was refused, and the old routes stay in use: kv.yaml:1:1",
+       "reload: the last reload was refused, and the configuration before it stays in use: "
+       "kv.yaml:1:1",
        "hatctl reload --dry-run"}}},
     {"a_daemon_of_another_version",
      [](FakeTree& tree, Examined& examined) {

@@ -315,7 +315,7 @@ function noticesOf(status) {
     notices.push({tone: "warn", text: "Draining: new calls are refused, and the calls in flight are finished."});
   }
   if (!status.last_reload.successful) {
-    notices.push({tone: "bad", text: "The last reload was refused, and the old routes stay in use. "
+    notices.push({tone: "bad", text: "The last reload was refused, and the configuration before it stays in use. "
         + `hatctl reload --dry-run lists all errors.\n${status.last_reload.error}`});
   }
   notices.push(...securityNotices(status));

@@ -69,7 +69,7 @@ std::string text_of(const thrift::BodyFault& found, const std::string& function)
 
 const Route& RequestGuard::route_of(std::string_view service, std::string_view method) const {
   const ServiceRoutes* routes = worker_.routes().find(service);
-  if (routes == nullptr) routes = worker_.routes().find(served_->config.service);
+  if (routes == nullptr) routes = worker_.routes().find_retired_too(served_->config.service);
   return routes->find(method);
 }
 

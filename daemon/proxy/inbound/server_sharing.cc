@@ -29,12 +29,12 @@ bool is_empty_frame(const ServedCall& call, Bytes held) {
 
 }  // namespace
 
-// After a reload that has replaced the service: makes later calls use its present server, if no call
-// and no connection of this stream is left with the old one. If the node no longer serves the
-// service, the stream stays with the old server.
+// Makes later calls use the present server of the service, after a reload has replaced it, if no
+// call and no connection of this stream is left with the old server.
 void ServerStream::use_current_server() {
-  const bool is_free = pooled_ && !upstream_ && calls_.empty() && !pooled_->busy() &&
-                       (!pooled_->parked() || pooled_->can_give_up());
+  const bool is_free =
+      calls_.empty() && !upstream_ && binding_.is(ServerBinding::State::kAny) &&
+      (!pooled_ || (!pooled_->busy() && (!pooled_->parked() || pooled_->can_give_up())));
   auto next = is_free ? worker_.find_served(served_->config.service) : nullptr;
   if (!next) return;
   served_ = std::move(next);
@@ -44,6 +44,17 @@ void ServerStream::use_current_server() {
   pooled_ = served_->config.mode == UpstreamMode::kShared
                 ? std::make_unique<PooledCall>(worker_, served_, *share_, events)
                 : nullptr;
+}
+
+// Returns true if a reload has removed the service. Then calls that are in flight end, and later
+// calls are refused: the present manifests may have no `allow` rules for the service.
+bool ServerStream::is_removed() const {
+  return !served_->is_current && !worker_.find_served(served_->config.service);
+}
+
+std::string ServerStream::removed_text() const {
+  return "node " + worker_.node().node + " does not serve '" + served_->config.service +
+         "' any more";
 }
 
 // Processes calls from the front of the queue until one must wait.

@@ -169,6 +169,10 @@ void ServerStream::on_request_bytes(uint32_t lane, const FrameHeader& header, By
   if ((header.flags & engine::kLastPiece) != 0) {
     call.on_last_piece(header.replies, (header.flags & engine::kSeveral) != 0);
   }
+  if (header.kind == FrameKind::kCall && is_removed()) {
+    stream_.grant(bytes.size());
+    return refuse_newest(Failure::kUnknownService, removed_text());
+  }
   if (began_unchecked()) return end_unchecked();
   if (call.must_wait()) {
     if (!check_newest(call, bytes)) return;
@@ -247,7 +251,10 @@ void ServerStream::on_raw(Bytes bytes) {
     return reset(Failure::kUpstreamClosed,
                  "bytes that are not a Thrift call arrived before a call was answered");
   }
-  if (!is_opaque()) become_opaque();
+  if (!is_opaque()) {
+    if (is_removed()) return reset(Failure::kUnknownService, removed_text());
+    become_opaque();
+  }
   if (!stream_.take(bytes.size())) {
     return reset(Failure::kUpstreamClosed, "the peer sent more than the stream's window");
   }

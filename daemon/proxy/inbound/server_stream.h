@@ -146,6 +146,11 @@ class ServerStream final : private UnitSink,
   void end_server();
   void answer_sync();
 
+  // --- After a reload; in server_sharing.cc ---
+  void use_current_server();
+  bool is_removed() const;
+  std::string removed_text() const;
+
   // --- Calls on shared connections; in server_sharing.cc ---
   Bytes pooled_request() override;
   void on_pooled_request_sent() override;
@@ -153,7 +158,6 @@ class ServerStream final : private UnitSink,
   void on_pooled_answer() override { send_pooled_answer(); }
   void on_pooled_failure(engine::Failure failure, bool delivered,
                          const std::string& detail) override;
-  void use_current_server();
   void advance_pooled();
   void take_own();
   void ask_pooled(ServedCall& call);

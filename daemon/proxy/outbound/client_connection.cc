@@ -264,7 +264,7 @@ const Route& ClientConnection::route(std::string_view name) const {
   if (const ServiceRoutes* service = routes.find(thrift::service_prefix(name))) {
     return service->find(thrift::bare_name(name));
   }
-  return routes.find(endpoint_->config.service)->find(thrift::bare_name(name));
+  return routes.find_retired_too(endpoint_->config.service)->find(thrift::bare_name(name));
 }
 
 Reply ClientConnection::reply_to(const thrift::Head& head, const Route& route) const {
@@ -416,19 +416,28 @@ bool ClientConnection::have_stream() {
   return true;
 }
 
+// Returns true if a reload has retired the link of the stream, and the next call must use this
+// stream all the same: the client has a server of its own, or earlier calls are not answered. The
+// peer is not about to leave, so the call need not wait until they are.
+bool ClientConnection::stays_with_retired_link() const {
+  return stream_.exists() && stream_.link().is_retired() &&
+         (stream_.is_bound() || calls_.size() > 1 || !stream_.all_taken());
+}
+
 // Chooses the stream and the lane for `call`. Returns false if `call` must wait for a link, or for
 // the answers to earlier calls.
 bool ClientConnection::find_way(Call& call) {
-  if (stream_.link_leaves()) {
+  const bool stays = stays_with_retired_link();
+  if (stream_.link_leaves() && !stays) {
     wait_for(Wait::kLane);
     detach_if_due();
     const bool owed = calls_.size() > 1;  // this stream still owes answers
     const bool goes_along = stream_.is_bound() && may_detach();
-    const bool stays = stream_.server() == OutboundStream::Server::kPinned;
-    if (!stays && (owed || !stream_.all_taken() || goes_along)) return false;
+    const bool is_pinned = stream_.server() == OutboundStream::Server::kPinned;
+    if (!is_pinned && (owed || !stream_.all_taken() || goes_along)) return false;
     wait_for(Wait::kNone);
   }
-  if (!have_stream()) {
+  if (!stays && !have_stream()) {
     start_waiting();
     return false;
   }

@@ -60,6 +60,9 @@ class ClientConnection final : public StreamEvents,
   // Handles the announcement that the peer shuts down: calls that begin from now on use another
   // link.
   void on_link_leaves();
+  // Handles the announcement that a peer shuts down whose link a reload has retired: the connection
+  // to the server cannot move, so a client with a server of its own is closed after its calls.
+  void on_retired_peer_leaves();
   // Begins to move the connection to the server to another stream, if a takeover needs the move and
   // no call is in flight. Does nothing if too many moves are running.
   void detach_if_due();
@@ -173,6 +176,7 @@ class ClientConnection final : public StreamEvents,
 
   // --- The stream to the peer daemon ---
   bool have_stream();
+  bool stays_with_retired_link() const;
   bool find_way(Call& call);
   void plan_for_peer(Call& call);
   bool take_lane(Call& call);

@@ -65,12 +65,18 @@ void ClientConnection::on_link_leaves() {
   resume();
 }
 
+void ClientConnection::on_retired_peer_leaves() {
+  if (mode_ != Mode::kCalls || !stream_.is_bound()) return;
+  end_after_answers();
+  close_if_done();
+}
+
 // --- To the successor ---
 
 bool ClientConnection::leaves() const {
   const Successor* successor = worker_.successor();
-  return successor != nullptr && mode_ == Mode::kCalls && !stays_ && endpoint_->is_current &&
-         successor->wants(endpoint_->config.listen);
+  return successor != nullptr && mode_ == Mode::kCalls && !stays_ &&
+         worker_.offers(endpoint_->config) && successor->wants(endpoint_->config.listen);
 }
 
 // Returns true if the client has not sent FIN and no request is arriving.

@@ -76,6 +76,7 @@ class OutboundStream {
 
   // --- The lane ---
   PeerLink& link() { return *peer_; }
+  const PeerLink& link() const { return *peer_; }
   // Returns the lane that a call which wants a lane of kind `key` must use at present. Begins to
   // open the wanted lane if it does not exist.
   PeerLanes::Choice choose(const WantedLane& lane) { return peer_->choose(lane, endpoint_.number); }

@@ -19,7 +19,7 @@ PeerLink::PeerLink(Worker& worker, const PeerConfig& peer, engine::SessionOption
     : worker_(worker),
       rdma_(rdma),
       without_lanes_(rdma == nullptr ? Fallback::kNoFabric : Fallback::kPeerHasNone),
-      plans_(std::make_unique<PeerPlans>(peer.name, worker.index(), seed)),
+      plans_(std::make_shared<PeerPlans>(peer.name, worker.index(), seed)),
       registrations_(worker.reactor()),
       landings_(worker.counters().rdma.landed_bytes),
       link_(worker.reactor(), peer.link, std::move(options),
@@ -113,7 +113,10 @@ void PeerLink::on_link_up(engine::Link&) {
 }
 
 void PeerLink::on_link_going_away(engine::Link&) {
-  if (state_ != State::kCurrent) return;  // the peer has announced this before
+  if (is_retired_) {
+    for (ClientConnection* connection : connections()) connection->on_retired_peer_leaves();
+  }
+  if (state_ != State::kCurrent) return;  // the peer or this side has announced this before
   LOG(INFO) << "peer " << link_.peer()
             << ": it is shutting down or is replaced; new calls use a new link";
   begin_to_leave();

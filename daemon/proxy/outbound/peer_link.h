@@ -75,7 +75,7 @@ class PeerLink final : public engine::LinkEvents, public PeerLanesEvents, public
   // continues.
   PeerPlans& plans() { return *plans_; }
   const PeerPlans& plans() const { return *plans_; }
-  void continue_learning(PeerLink& replaced) { std::swap(plans_, replaced.plans_); }
+  void continue_learning(const PeerLink& replaced) { plans_ = replaced.plans_; }
 
   // Begins a stream for `connection`, and returns the stream's number. Call it only while the link
   // can carry new calls (Link::takes_calls()).
@@ -161,7 +161,8 @@ class PeerLink final : public engine::LinkEvents, public PeerLanesEvents, public
   std::unordered_map<uint32_t, ClientConnection*> streams_;
   // The last frames of ended streams that were sent on RDMA lanes and may not have arrived yet.
   std::vector<LastFrame> last_frames_;
-  std::unique_ptr<PeerPlans> plans_;
+  // Shared with the links that this one has replaced, whose calls in flight refer to them.
+  std::shared_ptr<PeerPlans> plans_;
   Registrations registrations_;
   BorrowedRanges borrowed_ranges_;
   Landings landings_;
