@@ -134,8 +134,11 @@ class ManPages(unittest.TestCase):
 
     def test_the_configurations_shown_are_right(self):
         manifest, = examples("hatrpc-manifest.5")
-        nodes = examples("hatrpcd.yaml.5")
+        peers, *nodes = examples("hatrpcd.yaml.5")
         self.assertEqual(len(nodes), 2)
+        node = ("node: a\nlink: {insecure: true}\npeer_files: [peers.d]\nmanifests: [manifests]\n"
+                "endpoints: [{listen: 'tcp:127.0.0.1:9090', service: Calculator}]\n")
+        self.assertEqual(mistakes({"hatrpcd.yaml": node, "peers.d/c.yaml": peers, "manifests/kv.yaml": manifest}), "")
         for example in nodes:
             with self.subTest(example.splitlines()[0]):
                 self.assertEqual(mistakes({"hatrpcd.yaml": example, "manifests/kv.yaml": manifest}), "")

@@ -99,7 +99,7 @@ Result<std::vector<std::string>> Daemon::node_changes_of(const Configuration& fr
         ErrorCode::kUnavailable,
         config_file_ +
             ": error: it has changed, and no change of it is applied while the daemon takes "
-            "part in a takeover or is draining; reload again when the takeover has ended\n");
+            "part in a takeover, after which it reloads by itself, or is draining\n");
   }
   return changes.applicable;
 }

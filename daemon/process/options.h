@@ -44,8 +44,8 @@ servers, each function by the plan that its hints lead to.
   -h, --help             this text
       --version          the version
 
-Signals: HUP reloads the configuration. USR2 starts a new hatrpcd with --takeover. TERM and INT finish
-the calls in flight and then exit; a second TERM or INT exits at once.
+Signals: HUP reloads the configuration. USR2 starts a new hatrpcd with --takeover. TERM and INT
+finish the calls in flight and then exit; a second TERM or INT exits at once.
 Exit status: 0 success, 2 wrong usage, 69 an address cannot be bound or the running hatrpcd refuses
 the takeover, 78 an error in the configuration.
 

@@ -3,7 +3,7 @@
 // change while connections use them.
 //
 // A connection keeps the endpoint or the service with which it began, even if a reload removes or
-// replaces this one. So a reload ends no connection.
+// replaces that entry. So a reload ends no connection.
 //
 // Thread   the worker's.
 #pragma once
@@ -21,7 +21,7 @@ namespace hat {
 template <class Config>
 struct Configured {
   Config config;
-  uint32_t number;  // no other entry of this kind has this number while a connection uses one
+  uint32_t number;  // unique among the current entries of this kind and those that are still used
   bool is_current = true;  // false after a reload that removed or replaced the entry
   size_t connections = 0;  // of an endpoint: its client connections
 };

@@ -87,8 +87,9 @@ class Worker final : public IterationEvents {
   // Replaces the node's configuration, and the routes that follow from it: `routes` must have every
   // service and upstream of this and of earlier configurations. Only the peers, endpoints, served
   // services, limits and the TLS names of peers may differ from the configuration before. Ends no
-  // connection: each keeps its endpoint, and those with a server of their own keep their peer and
-  // this server. Limits of a link's session count for later sessions.
+  // connection. A client connection keeps its endpoint; a client connection with its own connection
+  // to a server also keeps its peer and that server. Changed limits of a link's session apply to
+  // sessions that begin later.
   void set_node(std::shared_ptr<const NodeConfig> node, std::shared_ptr<const RoutingTable> routes);
 
   // Begins to drain: asks the peers (frame kGoAway) to begin no more calls, and answers new calls

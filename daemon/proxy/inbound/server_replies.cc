@@ -140,6 +140,19 @@ void ServerStream::end_cancelled() {
   calls_.end_front(CallOutcome::kUnknown);
 }
 
+void ServerStream::refuse_newest(Failure failure, std::string_view detail) {
+  stream_.grant(calls_.drop_newest_held());
+  send_failure(calls_.back(), failure, false, detail);
+  calls_.end_newest(CallOutcome::kLocalError);
+}
+
+// Refuses the newest call and resets the stream. The server has at most a part of the newest call,
+// but can have executed the other calls, so the two failures differ.
+void ServerStream::end_by_newest(Failure failure, const std::string& detail) {
+  refuse_newest(failure, detail);
+  reset(Failure::kUpstreamClosed, "a later request has ended the connection: " + detail);
+}
+
 void ServerStream::send_failure(const ServedCall& call, Failure failure, bool delivered,
                                 std::string_view detail) {
   worker_.counters().local_replies[static_cast<size_t>(failure)].add();

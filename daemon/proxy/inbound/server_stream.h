@@ -111,8 +111,6 @@ class ServerStream final : private UnitSink,
   void end_unchecked();
   bool check_newest(ServedCall& call, Bytes bytes);
   void refuse_over_limit(Bytes bytes);
-  void refuse_newest(engine::Failure failure, std::string_view detail);
-  void end_by_newest(engine::Failure failure, const std::string& detail);
 
   bool on_head(const thrift::Head& head) override;
   bool on_piece(Bytes piece, bool last) override;
@@ -164,6 +162,8 @@ class ServerStream final : private UnitSink,
   void send_pooled_answer();
 
   // --- Answers to the peer daemon; in server_replies.cc ---
+  void refuse_newest(engine::Failure failure, std::string_view detail);
+  void end_by_newest(engine::Failure failure, const std::string& detail);
   void end_without_reply();
   void end_cancelled();
   void finish_reply(thrift::Outcome outcome);
