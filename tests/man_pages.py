@@ -137,7 +137,7 @@ class ManPages(unittest.TestCase):
         peers, *nodes = examples("hatrpcd.yaml.5")
         self.assertEqual(len(nodes), 2)
         node = ("node: a\nlink: {insecure: true}\npeer_files: [peers.d]\nmanifests: [manifests]\n"
-                "endpoints: [{listen: 'tcp:127.0.0.1:9090', service: Calculator}]\n")
+                "endpoints: [{listen: 'tcp:127.0.0.1:9090', service: HatKV}]\n")
         self.assertEqual(mistakes({"hatrpcd.yaml": node, "peers.d/c.yaml": peers, "manifests/kv.yaml": manifest}), "")
         for example in nodes:
             with self.subTest(example.splitlines()[0]):
