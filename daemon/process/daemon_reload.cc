@@ -150,10 +150,13 @@ void Daemon::set_node(const Configuration& fresh,
 
 Result<ReloadReport> Daemon::try_reload(bool dry_run) {
   Diagnostics diagnostics;
+  const uint64_t before = fingerprint(config_file_, applied_.read);
   const Configuration fresh = load_configuration(config_file_, diagnostics);
   if (!dry_run) {
+    // 0, which no check finds, if a file has changed while the files were read.
+    const bool is_stable = fingerprint(config_file_, applied_.read) == before;
+    applied_.fingerprint = is_stable ? fresh.fingerprint : 0;
     applied_.read = fresh.node;
-    applied_.fingerprint = fresh.fingerprint;
   }
   if (diagnostics.any_errors()) return fail(ErrorCode::kInvalid, diagnostics.text());
   HAT_TRY(std::vector<std::string> changes, node_changes_of(fresh));

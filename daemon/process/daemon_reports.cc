@@ -108,10 +108,12 @@ std::vector<std::string> Daemon::pending() const {
   if (draining()) pending.push_back("draining");
   if (were_links_tried_)
     return pending;  // a peer that a reload adds does not make the node unready
-  for (const LinkReport& link : links()) {
+  const std::vector<LinkReport> links = this->links();
+  for (const LinkReport& link : links) {
     if (!link.up && !link.tried) pending.push_back("link to " + link.peer);
   }
-  were_links_tried_ = pending.empty();
+  const bool is_complete = links.size() == threads_.size() * node_->peers.size();
+  were_links_tried_ = is_complete && pending.empty();
   return pending;
 }
 

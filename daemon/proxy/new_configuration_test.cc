@@ -292,9 +292,11 @@ TEST_F(ServerReloadTest, ARemovedServiceIsRefusedToLaterCalls) {
   reply(server());
   call(1, 2, "get");
   EXPECT_EQ(servers(), 1u);
-  EXPECT_THAT(ends(), ElementsAre("1.1 ends", "1.2 fails")) << "the call in flight had its reply";
+  EXPECT_THAT(ends(), ElementsAre("1.1 ends", "1.2 fails", "1.0 reset"))
+      << "the call in flight had its reply";
   EXPECT_THAT(failures_in(answers_),
-              ElementsAre(ReportedFailure{FrameKind::kFail, 2, Failure::kUnknownService}));
+              ElementsAre(ReportedFailure{FrameKind::kFail, 2, Failure::kUnknownService},
+                          ReportedFailure{FrameKind::kReset, 0, Failure::kUnknownService}));
   node_.receive(link_, frame_bytes({.kind = FrameKind::kOpen, .stream = 9}, "Pool"));
   EXPECT_THAT(failures_in(link_->written),
               ElementsAre(ReportedFailure{FrameKind::kReset, 0, Failure::kUnknownService}));

@@ -171,7 +171,9 @@ void ServerStream::on_request_bytes(uint32_t lane, const FrameHeader& header, By
   }
   if (header.kind == FrameKind::kCall && is_removed()) {
     stream_.grant(bytes.size());
-    return refuse_newest(Failure::kUnknownService, removed_text());
+    refuse_newest(Failure::kUnknownService, removed_text());
+    if (calls_.empty()) reset(Failure::kUnknownService, removed_text());
+    return;
   }
   if (began_unchecked()) return end_unchecked();
   if (call.must_wait()) {
@@ -252,6 +254,7 @@ void ServerStream::on_raw(Bytes bytes) {
                  "bytes that are not a Thrift call arrived before a call was answered");
   }
   if (!is_opaque()) {
+    if (!served_->is_current) use_current_server();
     if (is_removed()) return reset(Failure::kUnknownService, removed_text());
     become_opaque();
   }

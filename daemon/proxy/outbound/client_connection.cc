@@ -418,7 +418,7 @@ bool ClientConnection::have_stream() {
 
 // Returns true if a reload has retired the link of the stream, and the next call must use this
 // stream all the same: the client has a server of its own, or earlier calls are not answered. The
-// peer is not about to leave, so the call need not wait until they are.
+// peer is not about to shut down, so the call need not wait until they are.
 bool ClientConnection::stays_with_retired_link() const {
   return stream_.exists() && stream_.link().is_retired() &&
          (stream_.is_bound() || calls_.size() > 1 || !stream_.all_taken());

@@ -28,10 +28,11 @@ PeerLink::PeerLink(Worker& worker, const PeerConfig& peer, engine::SessionOption
 PeerLink::~PeerLink() = default;
 
 void PeerLink::change_to(State next) {
-  static constexpr Transition<State> kTransitions[] = {{State::kCurrent, State::kLeaving},
-                                                       {State::kCurrent, State::kAgreed},
-                                                       {State::kLeaving, State::kAgreed},
-                                                       {State::kAgreed, State::kFinished}};
+  static constexpr Transition<State> kTransitions[] = {
+      {State::kCurrent, State::kLeaving}, {State::kCurrent, State::kAgreed},
+      {State::kLeaving, State::kAgreed},  {State::kCurrent, State::kRetired},
+      {State::kRetired, State::kLeaving}, {State::kRetired, State::kAgreed},
+      {State::kRetired, State::kFinished}};
   DCHECK(is_listed(kTransitions, state_, next));
   state_ = next;
 }
@@ -84,7 +85,8 @@ void PeerLink::flush() {
   if (state_ == State::kLeaving && link_.up() && lanes_->all_taken()) agree_to_go_away();
   if (lanes_) lanes_->flush();
   link_.flush();
-  if (is_retired_ && state_ == State::kAgreed && link_.up() && streams_.empty() && all_sent()) {
+  if (state_ == State::kRetired && link_.up() && streams_.empty() && all_sent()) {
+    if (lanes_) lanes_->expect_end();
     change_to(State::kFinished);
     link_.finish();
   }
@@ -113,10 +115,12 @@ void PeerLink::on_link_up(engine::Link&) {
 }
 
 void PeerLink::on_link_going_away(engine::Link&) {
-  if (is_retired_) {
+  if (state_ == State::kRetired) {
+    begin_to_leave();
     for (ClientConnection* connection : connections()) connection->on_retired_peer_leaves();
+    return;
   }
-  if (state_ != State::kCurrent) return;  // the peer or this side has announced this before
+  if (state_ != State::kCurrent) return;  // the peer has announced this before
   LOG(INFO) << "peer " << link_.peer()
             << ": it is shutting down or is replaced; new calls use a new link";
   begin_to_leave();
@@ -133,13 +137,8 @@ void PeerLink::begin_to_leave() {
 }
 
 void PeerLink::retire() {
-  is_retired_ = true;
+  change_to(State::kRetired);
   const bool was_trying = link_.trying();
-  if (link_.up()) {
-    begin_to_leave();
-  } else {
-    change_to(State::kAgreed);
-  }
   link_.retire();  // calls on_link_down() if the link is being built
   if (!was_trying) worker_.defer_delete(*this);
 }
@@ -204,6 +203,7 @@ void PeerLink::release(const LearnedWay& way) {
 }
 
 void PeerLink::on_lane_failed(const LaneKey& key) {
+  if (state_ != State::kCurrent) return;  // the link that replaces this one learns from its own
   plans_->on_lane_failed(key, peer_cores_, worker_.reactor().now(), *this);
 }
 

@@ -2,19 +2,20 @@
 // daemon/proxy/outbound/peer_link.h: a worker's link to one peer, with the link's RDMA lanes and
 // the client connections that have a stream on the link.
 //
-//   kCurrent ──▶ kLeaving ──▶ kAgreed ──▶ kFinished
-//       └────────────────────────▲
+//   kCurrent ──▶ kLeaving ──▶ kAgreed
+//       │  └─────────▲───────────▲
+//       └──▶ kRetired┴───────────┴──▶ kFinished
 // kCurrent    The link carries old and new streams. The state ends when the peer announces by a
 //             kGoAway frame that it shuts down, or with retire().
+// kRetired    The link carries its streams until they end, because a reload has removed the peer or
+//             changed its address.
 // kLeaving    This side waits until all frames on the RDMA lanes have arrived; without RDMA lanes
 //             this state is skipped.
 // kAgreed     This side has answered with a kGoAway frame.
-// kFinished   Only after retire(): this side has sent everything, and waits for the link's end.
+// kFinished   No stream is left on a retired link: this side has sent everything, and waits for the
+//             link's end.
 // After kCurrent, new streams use another PeerLink, if the configuration has the peer. The worker
 // deletes the old PeerLink when its link ends.
-//
-// retire() begins the same steps without an announcement of the peer, because a reload has removed
-// the peer or changed its address. Then this side ends the link once no stream is left.
 //
 // Thread   the worker's.
 #pragma once
@@ -92,7 +93,8 @@ class PeerLink final : public engine::LinkEvents, public PeerLanesEvents, public
   // Lets the streams continue, and ends the link once none is left. Call it only in kCurrent. The
   // link must be in the worker's list of replaced links.
   void retire();
-  bool is_retired() const { return is_retired_; }
+  // Returns true if the peer continues to serve the streams of a link that was retired.
+  bool is_retired() const { return state_ == State::kRetired; }
 
   // Sends the frames of this event-loop iteration.
   void flush();
@@ -109,6 +111,7 @@ class PeerLink final : public engine::LinkEvents, public PeerLanesEvents, public
     kCurrent,
     kLeaving,  // this side answers with a kGoAway once all frames on its RDMA lanes have arrived
     kAgreed,
+    kRetired,
     kFinished,
   };
   struct LastFrame {
@@ -154,7 +157,6 @@ class PeerLink final : public engine::LinkEvents, public PeerLanesEvents, public
   Worker& worker_;
   engine::RdmaHost* const rdma_;
   State state_ = State::kCurrent;
-  bool is_retired_ = false;
   Fallback without_lanes_;  // why calls use TCP while lanes_ is null
   // The cores of the peer's host; those of this host if the peer's link version does not have them.
   engine::CoreCounts peer_cores_;
