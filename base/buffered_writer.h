@@ -67,6 +67,12 @@ class BufferedWriter {
   // flush() only keep bytes. Call this for a stream that is still connecting.
   void await_writable(ByteStream& stream) { block(stream, true); }
 
+  // Uses `stream`, which is still connecting, in place of the stream before.
+  void continue_on(ByteStream& stream) {
+    blocked_ = false;
+    await_writable(stream);
+  }
+
   // Writes the bytes that wait. Does nothing while the stream's on_writable() is requested but was
   // not called yet.
   Written flush(ByteStream& stream) { return blocked_ ? Written() : write_waiting(stream); }

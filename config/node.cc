@@ -156,6 +156,26 @@ std::optional<Address> read_link_address(const YamlValue& value, std::string_vie
   return std::nullopt;
 }
 
+// Reads the `link` of a peer, which can also name several daemons.
+void read_peer_link(const YamlValue& value, PeerConfig& peer) {
+  const auto text = read_text(value, "link");
+  if (!text) return;
+  const std::string name = text->substr(std::min<size_t>(text->size(), 4));
+  peer.kind = text->starts_with("srv:")   ? PeerLinkKind::kService
+              : text->starts_with("dns:") ? PeerLinkKind::kAllOfHost
+                                          : PeerLinkKind::kAddress;
+  const bool is_service = peer.kind == PeerLinkKind::kService;
+  if (is_service && (name.empty() || name.find_first_of(": []") != name.npos)) {
+    return value.error("link: " + in_quotes(*text) +
+                       "; expected srv:NAME, such as srv:_hatrpcd._tcp.kv.example");
+  }
+  // The records of a service have the ports.
+  auto address = peer.kind == PeerLinkKind::kAddress
+                     ? read_link_address(value, "link")
+                     : read_address_in(value, "link", "tcp:" + name + (is_service ? ":0" : ""));
+  if (address) peer.link = std::move(*address);
+}
+
 std::optional<std::string> read_file_name(const YamlValue& value, std::string_view key) {
   auto file = read_text(value, key);
   if (file && file->empty()) value.error(std::string(key) + " is empty; expected a file");
@@ -247,25 +267,25 @@ YamlKey paths(const char* key, std::vector<ConfigPath>& into) {
 // Adds the peers of a map whose keys are their names. `folder` is that of the file.
 void read_peers(const YamlValue& value, const std::filesystem::path& folder,
                 std::vector<PeerConfig>& peers) {
-  read_names(value, "peers",
-             [&](const std::string& name, const YamlValue& key, const YamlValue& v) {
-               PeerConfig peer{.name = name, .location = key.location()};
-               read_node_name(key, "a peer's name");
-               read_keys(v, "peers." + name,
-                         {into("link", true, peer.link, read_link_address),
-                          into("identity", false, peer.identity, read_identity_rule),
-                          located_file("profile", peer.profile, peer.profile_location),
-                          {"serves", false, [&](const YamlValue& services) {
-                             peer.serves = read_names_list(services, "serves");
-                           }}});
-               place_in(folder, peer.profile);
-               const auto first = std::ranges::find(peers, name, &PeerConfig::name);
-               if (first != peers.end()) {
-                 return key.error("peer '" + name + "' appears twice; first at " +
-                                  to_string(first->location));
-               }
-               peers.push_back(std::move(peer));
-             });
+  read_names(
+      value, "peers", [&](const std::string& name, const YamlValue& key, const YamlValue& v) {
+        PeerConfig peer{.name = name, .location = key.location()};
+        read_node_name(key, "a peer's name");
+        read_keys(v, "peers." + name,
+                  {{"link", true, [&](const YamlValue& link) { read_peer_link(link, peer); }},
+                   into("identity", false, peer.identity, read_identity_rule),
+                   located_file("profile", peer.profile, peer.profile_location),
+                   {"serves", false, [&](const YamlValue& services) {
+                      peer.serves = read_names_list(services, "serves");
+                    }}});
+        place_in(folder, peer.profile);
+        const auto first = std::ranges::find(peers, name, &PeerConfig::name);
+        if (first != peers.end()) {
+          return key.error("peer '" + name + "' appears twice; first at " +
+                           to_string(first->location));
+        }
+        peers.push_back(std::move(peer));
+      });
 }
 
 // Gives endpoints without peers those that serve their service.
@@ -446,6 +466,18 @@ NodeConfig read_node_config(const std::string& text, const std::string& file,
   NodeConfig node = parse(text, file, diagnostics);
   finish(node, file, diagnostics);
   return node;
+}
+
+std::string link_text(const PeerConfig& peer) {
+  switch (peer.kind) {
+    case PeerLinkKind::kAddress:
+      return to_string(peer.link);
+    case PeerLinkKind::kAllOfHost:
+      return "dns" + to_string(peer.link).substr(3);
+    case PeerLinkKind::kService:
+      return "srv:" + peer.link.host;
+  }
+  return "";
 }
 
 uint64_t registered_bytes(const FabricConfig& fabric) {

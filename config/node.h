@@ -93,12 +93,19 @@ struct LinkConfig {
   SourceLocation location;
 };
 
+// The kinds of values of a peer's key `link`.
+enum class PeerLinkKind : uint8_t {
+  kAddress,    // tcp:HOST:PORT or unix:PATH: one daemon
+  kAllOfHost,  // dns:HOST:PORT: a daemon at each address of the host
+  kService,    // srv:NAME: the daemons of the DNS records SRV of the name
+};
+
 struct PeerConfig {
   std::string name;
-  Address link;
+  Address link;  // with kService: only `host`, the name of the records
   SourceLocation location;
   // For links with TLS: the identity rule that a name in the peer's certificate must match. If this
-  // is empty, the certificate must have `name` as a DNS name.
+  // is empty, the certificate must have name_in_file() as a DNS name.
   std::string identity;
   // The file of costs measured with this peer, which replace those of NodeConfig::profile in plans
   // for calls to it; empty if there is none.
@@ -106,7 +113,17 @@ struct PeerConfig {
   SourceLocation profile_location;
   // The services that the peer serves, for endpoints without `peers`.
   std::vector<std::string> serves{};
+  PeerLinkKind kind = PeerLinkKind::kAddress;
+  // Members that the file does not have, set by expand() (daemon/discovery/expand.h):
+  std::string group{};        // the peer of the file to which this daemon belongs, or empty
+  std::string why_unknown{};  // the reason why no address is known, or empty
 };
+// Returns the name that the file has for this peer, or for its group.
+inline const std::string& name_in_file(const PeerConfig& peer) {
+  return peer.group.empty() ? peer.name : peer.group;
+}
+// Returns the value of the key `link`.
+std::string link_text(const PeerConfig& peer);
 
 struct EndpointConfig {
   Address listen;
@@ -149,6 +166,9 @@ struct ServedConfig {
   // The ring of the server at `upstream`, a TCP address. The daemon connects to the ring, or to
   // `upstream` if no process listens at the ring.
   std::optional<Address> ring{};
+  // Members that the file does not have, set by expand() (daemon/discovery/expand.h):
+  std::vector<Address> addresses{};  // of the host in `upstream`; empty if that is numeric
+  std::string why_unknown{};         // the reason why no address is known, or empty
   SourceLocation location;
 };
 

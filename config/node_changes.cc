@@ -63,11 +63,10 @@ void compare_peers(NodeChanges& changes, const NodeConfig& before, const NodeCon
   Lines& lines = changes.applicable;
   compare_lists(
       lines, before.peers, after.peers, &PeerConfig::name,
-      [](const PeerConfig& peer) { return "peers." + peer.name; },
-      [](const PeerConfig& peer) { return to_string(peer.link); },
+      [](const PeerConfig& peer) { return "peers." + peer.name; }, &link_text,
       [&](const PeerConfig& old, const PeerConfig& next) {
         const std::string key = "peers." + old.name;
-        compare(lines, key + ".link", to_string(old.link), to_string(next.link));
+        compare(lines, key + ".link", link_text(old), link_text(next));
         compare(lines, key + ".identity", or_none(old.identity), or_none(next.identity));
         compare(lines, key + ".profile", or_none(old.profile), or_none(next.profile));
       });
@@ -189,7 +188,7 @@ NodeChanges node_changes(const NodeConfig& before, const NodeConfig& after) {
 }
 
 bool same_link(const PeerConfig& a, const PeerConfig& b) {
-  return a.link == b.link && a.identity == b.identity;
+  return a.link == b.link && a.identity == b.identity && a.group == b.group;
 }
 
 bool same_clients(const EndpointConfig& a, const EndpointConfig& b) {
@@ -197,11 +196,16 @@ bool same_clients(const EndpointConfig& a, const EndpointConfig& b) {
 }
 
 bool same_server(const ServedConfig& a, const ServedConfig& b) {
+  const auto is_of_b = [&](const Address& one) {
+    return std::ranges::find(b.addresses, one) != b.addresses.end();
+  };
+  const bool has_moved =
+      !a.addresses.empty() && !b.addresses.empty() && std::ranges::none_of(a.addresses, is_of_b);
   const auto settings = [](const ServedConfig& served) {
     return std::tie(served.service, served.upstream, served.mode, served.connections_max,
                     served.thrift_transport, served.thrift_protocol, served.ring);
   };
-  return settings(a) == settings(b);
+  return !has_moved && settings(a) == settings(b);
 }
 
 }  // namespace hat

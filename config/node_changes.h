@@ -27,7 +27,8 @@ NodeChanges node_changes(const NodeConfig& before, const NodeConfig& after);
 bool same_link(const PeerConfig& a, const PeerConfig& b);
 // Returns true if clients of the endpoint can stay: its address and its service are the same.
 bool same_clients(const EndpointConfig& a, const EndpointConfig& b);
-// Returns true if connections to the server can stay: all settings of the service are the same.
+// Returns true if connections to the server can stay: all settings of the service are the same, and
+// its server still has an address that it had.
 bool same_server(const ServedConfig& a, const ServedConfig& b);
 
 }  // namespace hat

@@ -110,6 +110,44 @@ TEST(NodeConfig, SaysThatAnOpenLinkMustBeMeant) {
   EXPECT_THAT(diagnostics.text(), testing::HasSubstr("write `insecure: true`"));
 }
 
+TEST(NodeConfig, TheLinkOfAPeerNamesADaemonOrSeveral) {
+  setenv("KV_HOST", "kv.example", 1);
+  struct Row {
+    std::string link;
+    PeerLinkKind kind;
+    std::string text;
+  };
+  const Row rows[] = {
+      {"tcp:h:1", PeerLinkKind::kAddress, "tcp:h:1"},
+      {"unix:/run/b.sock", PeerLinkKind::kAddress, "unix:/run/b.sock"},
+      {"dns:kv.example:7471", PeerLinkKind::kAllOfHost, "dns:kv.example:7471"},
+      {"dns:$KV_HOST:7471", PeerLinkKind::kAllOfHost, "dns:kv.example:7471"},
+      {"srv:_hatrpcd._tcp.kv", PeerLinkKind::kService, "srv:_hatrpcd._tcp.kv"},
+  };
+  for (const Row& row : rows) {
+    Diagnostics diagnostics;
+    const NodeConfig node = read_node_config(
+        "node: a\nlink: {insecure: true}\npeers: {b: {link: '" + row.link + "'}}\n", "n.yaml",
+        diagnostics);
+    ASSERT_EQ(diagnostics.text(), "");
+    EXPECT_EQ(node.peers[0].kind, row.kind) << row.link;
+    EXPECT_EQ(link_text(node.peers[0]), row.text);
+  }
+  unsetenv("KV_HOST");
+  for (const auto& [link, error] : std::initializer_list<std::pair<std::string, std::string>>{
+           {"dns:kv.example", "has no port"},
+           {"dns:", "has no port"},
+           {"srv:", "expected srv:NAME"},
+           {"srv:kv.example:7471", "expected srv:NAME"},
+           {"srv:kv example", "expected srv:NAME"},
+           {"shm:/r", "expected tcp:HOST:PORT"}}) {
+    Diagnostics diagnostics;
+    read_node_config("node: a\nlink: {insecure: true}\npeers: {b: {link: '" + link + "'}}\n",
+                     "n.yaml", diagnostics);
+    EXPECT_THAT(diagnostics.text(), testing::HasSubstr(error)) << link;
+  }
+}
+
 TEST(NodeConfig, ARingNextToATcpAddressIsAnEndpointOfItsOwn) {
   Diagnostics diagnostics;
   const NodeConfig node = read_node_config(

@@ -286,8 +286,12 @@ std::optional<std::string> look_up(const YamlValue& value, std::string_view what
 
 std::optional<Address> read_address(const YamlValue& value, std::string_view what) {
   const auto text = read_text(value, what);
-  if (!text) return std::nullopt;
-  auto address = parse_address(*text);
+  return text ? read_address_in(value, what, *text) : std::nullopt;
+}
+
+std::optional<Address> read_address_in(const YamlValue& value, std::string_view what,
+                                       const std::string& text) {
+  auto address = parse_address(text);
   if (!address) {
     value.error(std::string(what) + ": " + address.error().message);
     return std::nullopt;
@@ -300,7 +304,7 @@ std::optional<Address> read_address(const YamlValue& value, std::string_view wha
   address = parse_address("tcp:" + (is_ipv6 ? "[" + *host + "]" : *host) + ":" +
                           std::to_string(address->port));
   if (address) return std::move(*address);
-  value.error(std::string(what) + " (" + *text + "): " + address.error().message);
+  value.error(std::string(what) + " (" + text + "): " + address.error().message);
   return std::nullopt;
 }
 

@@ -79,6 +79,9 @@ std::optional<std::string> look_up(const YamlValue& value, std::string_view what
 // Reads an address. The host of a tcp address can be an environment variable ("$NAME"), so that
 // many hosts can share one file.
 std::optional<Address> read_address(const YamlValue& value, std::string_view what);
+// Reads an address, in the same way, from `text`, which comes from the value.
+std::optional<Address> read_address_in(const YamlValue& value, std::string_view what,
+                                       const std::string& text);
 // Reads one identity rule (config/identity.h).
 std::optional<std::string> read_identity_rule(const YamlValue& value, std::string_view what);
 // Reads a list of at least one identity rule.

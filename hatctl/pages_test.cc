@@ -345,6 +345,17 @@ TEST(Certs, ReportWhatIsNotGood) {
   EXPECT_TRUE(own_certificate_is_good(json::array(), 1000));
 }
 
+TEST(Status, ListsTheNamesOfTheConfiguration) {
+  json status = some_status();
+  EXPECT_THAT(status_text(status, 1000, kPipe), Not(HasSubstr("ADDRESSES")));
+  status["names"] = {{{"name", "dns:kv:7471"},
+                      {"addresses", {"tcp:10.0.0.2:7471", "tcp:10.0.0.3:7471"}},
+                      {"error", "no answer"}}};
+  EXPECT_THAT(status_text(status, 1000, kPipe),
+              HasSubstr("NAME         ADDRESSES                             LAST ERROR\n"
+                        "dns:kv:7471  tcp:10.0.0.2:7471, tcp:10.0.0.3:7471  no answer\n"));
+}
+
 TEST(Status, ReportsWhatIsPendingAndWhyAReloadWasRefused) {
   json status = some_status();
   status["pending"] = {"link to b", "draining"};

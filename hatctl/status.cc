@@ -95,6 +95,16 @@ std::string places_text(const json& status, const Terminal& terminal) {
   return text;
 }
 
+// Returns the names that the configuration has in place of addresses; an empty text if there are
+// none.
+std::string names_text(const json& status, const Terminal& terminal) {
+  Table table({{"NAME"}, {"ADDRESSES"}, {"LAST ERROR"}});
+  for (const json& name : status.value("names", json::array())) {  // absent: an older hatrpcd
+    table.add({name.at("name"), joined(name.at("addresses")), name.at("error")});
+  }
+  return table.empty() ? "" : "\n" + table.text(terminal);
+}
+
 // Returns the cores and the NUMA node of each worker; an empty text if no worker is bound.
 std::string workers_text(const json& status, const Terminal& terminal) {
   const json placements = status.value("worker_placement", json::array());
@@ -148,6 +158,7 @@ std::string status_text(const json& status, double unix_now, const Terminal& ter
   text += workers_text(status, terminal);
   text += links_text(status.at("links"), terminal);
   text += lanes_text(status.at("links"), terminal);
+  text += names_text(status, terminal);
   text += places_text(status, terminal);
   text += local_replies_text(status.at("local_replies"), terminal);
   return text;

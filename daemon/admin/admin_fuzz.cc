@@ -81,7 +81,7 @@ class Server {
 
   std::string ask(bool local, std::string_view request) {
     const ListenSocket& socket = local ? unix_ : http_;
-    const SocketAddress to = *resolve(socket.address(), false);
+    const SocketAddress to = *to_connect_to(socket.address());
     const Descriptor own(::socket(to.storage.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0));
     if (!local) bind_to_next_address(own.get());
     const auto* address = reinterpret_cast<const sockaddr*>(&to.storage);

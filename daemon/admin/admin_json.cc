@@ -237,6 +237,15 @@ json ends_json(const Control& control) {
   return all;
 }
 
+json names_json(const Control& control) {
+  json all = json::array();
+  for (const NameReport& report : control.looked_up()) {
+    all.push_back(
+        {{"name", report.name}, {"addresses", report.addresses}, {"error", report.error}});
+  }
+  return all;
+}
+
 json places_json(const NodeConfig& node) {
   json endpoints = json::array();
   for (const EndpointConfig& endpoint : node.endpoints) {
@@ -283,6 +292,7 @@ json status_json(Control& control) {
       {"link_security", link_security(control.node())},
       {"certificates", ends_json(control)},
       {"links", links_json(control)},
+      {"names", names_json(control)},
       {"connections_open", total(workers, &WorkerCounters::connections_open)},
       {"upstream_connections_open", total(workers, &WorkerCounters::upstream_connections_open)},
       {"buffered_bytes", total(workers, &WorkerCounters::buffered_bytes)},

@@ -10,6 +10,7 @@
 //                peer_cores: CORES or null (not known),
 //                lanes: [{protocol, class, state, failures, last_error}]}],
 //                endpoints: [{listen, service, peers}], serves: [{service, upstream, mode}],
+//                names: [{name, addresses: [text], error}],
 //                connections_open, upstream_connections_open, buffered_bytes,
 //                local_replies: {token: count}, last_reload: {successful, unix_time, error}}
 //   /routes     {generation, fabric, host: CORES, services: [{service, functions: [{method, oneway,

@@ -62,7 +62,7 @@ class Admin : public testing::Test {
     for (int i = 0; i < 10; ++i) event_base_loop(base_.get(), EVLOOP_NONBLOCK);
   }
   static int connected(const ListenSocket& server) {
-    const SocketAddress to = *resolve(server.address(), false);
+    const SocketAddress to = *to_connect_to(server.address());
     const int fd = ::socket(to.storage.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
     EXPECT_EQ(connect(fd, reinterpret_cast<const sockaddr*>(&to.storage), to.length), 0)
         << strerror(errno);
@@ -273,6 +273,7 @@ TEST_F(Admin, StatusTellsLinksAndPlaces) {
   control_.link_reports[0].lanes = {{"rfp", true, "down", "cut", 2}};
   control_.link_reports[0].peer_names = {"host-b", "spiffe://p/host-b"};
   control_.link_reports[0].cores = engine::CoreCounts{28, 14};
+  control_.name_reports = {{"dns:kv:7471", {"tcp:10.0.0.2:7471"}, "no answer", 1, 2}};
   control_.config.endpoints.resize(1);
   control_.config.endpoints[0] = {{Address::Kind::kTcp, "127.0.0.1", 9090, ""}, "Kv", {"host-b"}};
   control_.config.serves.resize(1);
@@ -285,6 +286,9 @@ TEST_F(Admin, StatusTellsLinksAndPlaces) {
             json::array({{{"cores", "0"}, {"numa_node", 0}}, {{"cores", ""}, {"numa_node", 1}}}));
   EXPECT_EQ(status.at("fabric"), "loop: shared memory");
   EXPECT_EQ(status.at("fabric_kind"), "loop");
+  EXPECT_EQ(status.at("names"), json::array({{{"name", "dns:kv:7471"},
+                                              {"addresses", {"tcp:10.0.0.2:7471"}},
+                                              {"error", "no answer"}}}));
   EXPECT_EQ(status.at("links"), json::array({{{"worker", 1},
                                               {"peer", "host-b"},
                                               {"address", "tcp:10.0.0.2:9465"},

@@ -54,6 +54,15 @@ struct ReloadReport {
   std::vector<std::string> warnings;
 };
 
+// A name in the configuration and its addresses.
+struct NameReport {
+  std::string name;                    // "dns:HOST:PORT" or "srv:NAME"
+  std::vector<std::string> addresses;  // of the last good answer
+  std::string error;                   // of the last lookup; empty if it succeeded
+  uint64_t answers = 0;                // lookups that succeeded
+  uint64_t failures = 0;               // lookups that failed
+};
+
 struct LastReload {
   bool successful = true;
   double unix_time = 0;  // time of the last success (at first: of the start), in s since 1970
@@ -115,6 +124,7 @@ class Control {
   virtual std::vector<CertificateReport> certificates() const = 0;
   virtual double start_unix_time() const = 0;
   virtual LastReload last_reload() const = 0;
+  virtual std::vector<NameReport> looked_up() const = 0;
   virtual bool draining() const = 0;
   // Returns the reasons why the daemon is not ready, such as "link to host-b" or "draining"; empty
   // if it is ready.

@@ -43,6 +43,7 @@ class FakeControl final : public Control {
   std::vector<CertificateReport> certificates() const override { return certificate_reports; }
   double start_unix_time() const override { return 1000; }
   LastReload last_reload() const override { return last; }
+  std::vector<NameReport> looked_up() const override { return name_reports; }
   bool draining() const override { return drains > 0; }
   std::vector<std::string> pending() const override { return what_is_pending; }
   bool alive() override { return is_alive; }
@@ -65,6 +66,7 @@ class FakeControl final : public Control {
   std::vector<LinkReport> link_reports;
   std::vector<LearnedReport> learned_reports;
   std::vector<CertificateReport> certificate_reports;
+  std::vector<NameReport> name_reports;
   std::vector<WorkerPlacement> worker_placements = {{.cores = {0}, .node = 0}, {.node = 1}};
   NumaHints numa;
   LastReload last;

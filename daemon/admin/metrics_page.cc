@@ -439,6 +439,28 @@ void add_configuration(Page& page, Control& control) {
   Page::add(reloads, {{"result", "refused"}}, static_cast<double>(last.refused));
 }
 
+void add_names(Page& page, Control& control) {
+  const std::vector<NameReport> names = control.looked_up();
+  auto& addresses = page.family("hatrpc_discovery_addresses",
+                                "Addresses in the last good answer about a name in the "
+                                "configuration.",
+                                MetricType::Gauge);
+  auto& failing =
+      page.family("hatrpc_discovery_failing",
+                  "1: the last lookup of a name failed; its last good answer, if any, is used.",
+                  MetricType::Gauge);
+  auto& lookups = page.family("hatrpc_discovery_lookups_total", "Lookups of a name, by result.",
+                              MetricType::Counter);
+  for (const NameReport& report : names) {
+    Page::add(addresses, {{"name", report.name}}, static_cast<double>(report.addresses.size()));
+    Page::add(failing, {{"name", report.name}}, report.error.empty() ? 0 : 1);
+    Page::add(lookups, {{"name", report.name}, {"result", "success"}},
+              static_cast<double>(report.answers));
+    Page::add(lookups, {{"name", report.name}, {"result", "failed"}},
+              static_cast<double>(report.failures));
+  }
+}
+
 void add_admin(Page& page, const AdminTotals& admin) {
   page.gauge("hatrpc_admin_connections_open", "Connections to the admin addresses.",
              static_cast<double>(admin.connections_open));
@@ -497,6 +519,7 @@ std::string metrics_page(Control& control, const AdminTotals& admin) {
   add_certificates(page, control);
   add_lanes(page, control);
   add_configuration(page, control);
+  add_names(page, control);
   add_admin(page, admin);
   add_process(page, control);
   return page.text();

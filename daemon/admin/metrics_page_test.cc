@@ -83,13 +83,14 @@ class Exposition : public testing::Test {
   FakeControl control_;
 };
 
-// Creates one object of each kind that adds series: a link, a lane, a certificate, a rule and a
-// called function.
+// Creates one object of each kind that adds series: a link, a lane, a certificate, a name, a rule
+// and a called function.
 TEST_F(Exposition, KeepsPrometheusNaming) {
   control_.link_reports = {
       {0, "host-b", "tcp:x:1", true, true, "", 1, {{"rfp", true, "up", "", 0}}, {}}};
-  control_.counters[0].peer_sessions.add("host-b");
+  control_.counters[0].peer_sessions.add_peer("host-b");
   control_.certificate_reports = {{.use = "certificate", .subject = "CN=host-a", .not_after = 90}};
+  control_.name_reports.resize(1);
   control_.set_manifest({"", {{"Kv", {}, {{"get", false, {}, ""}}, "", AccessRule{{"host-b"}}}}});
   get(Side::kClient, 0).started.add();
   for (const auto& family : families()) {
@@ -245,11 +246,15 @@ TEST_F(Exposition, AddsUpTheWorkers) {
 }
 
 TEST_F(Exposition, AddsUpTheLinksToEachPeer) {
+  for (auto& one : control_.counters) one.peer_sessions.add_peer("host-b");
   for (int i = 0; i < 3; ++i) control_.counters[0].peer_sessions.add("host-b");
   control_.counters[1].peer_sessions.add("host-b");
   control_.counters[0].peer_sessions.add_peer("host-c");
   EXPECT_EQ(value("hatrpc_peer_sessions_total", {{"peer", "host-b"}}), 4);
   EXPECT_EQ(value("hatrpc_peer_sessions_total", {{"peer", "host-c"}}), 0) << "from the start";
+  control_.counters[0].peer_sessions.remove_peer("host-c");
+  control_.counters[0].peer_sessions.add("host-c");
+  EXPECT_FALSE(control_.counters[0].peer_sessions.all().contains("host-c"));
 }
 
 TEST_F(Exposition, SaysThatItDrains) {
@@ -321,6 +326,18 @@ TEST_F(Exposition, KeepsTheSeriesOfAFunctionThatIsGone) {
   control_.set_manifest({});
   EXPECT_EQ(value("hatrpc_requests_total", of_get("client", {{"outcome", "success"}})), 4);
   EXPECT_TRUE(std::isnan(value("hatrpc_route_info", of_get("client"))));
+}
+
+TEST_F(Exposition, SaysWhichNamesHaveAddressesAndWhichLookupsFail) {
+  control_.name_reports = {{"dns:kv:7471", {"tcp:10.0.0.2:7471", "tcp:10.0.0.3:7471"}, "", 5, 1},
+                           {"srv:kv", {}, "no answer", 0, 3}};
+  EXPECT_EQ(value("hatrpc_discovery_addresses", {{"name", "dns:kv:7471"}}), 2);
+  EXPECT_EQ(value("hatrpc_discovery_addresses", {{"name", "srv:kv"}}), 0);
+  EXPECT_EQ(value("hatrpc_discovery_failing", {{"name", "dns:kv:7471"}}), 0);
+  EXPECT_EQ(value("hatrpc_discovery_failing", {{"name", "srv:kv"}}), 1);
+  const std::string lookups = "hatrpc_discovery_lookups_total";
+  EXPECT_EQ(value(lookups, {{"name", "dns:kv:7471"}, {"result", "success"}}), 5);
+  EXPECT_EQ(value(lookups, {{"name", "dns:kv:7471"}, {"result", "failed"}}), 1);
 }
 
 TEST_F(Exposition, SumsTheHandshakesOfAllWorkersAndTellsWhenCertificatesEnd) {

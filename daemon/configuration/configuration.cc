@@ -45,7 +45,9 @@ void add_profile(const std::string& file, const SourceLocation& location, const 
   if (std::filesystem::exists(file, error) || error) {
     const NamedProfile& read = profiles.emplace_back(file, peer, load_profile(file, diagnostics));
     const std::string& measured_with = read.profile.peer;
-    if (!peer.empty() && !measured_with.empty() && measured_with != peer) {
+    const bool is_its =
+        measured_with == peer || measured_with.starts_with(peer + "@");  // of a group
+    if (!peer.empty() && !measured_with.empty() && !is_its) {
       diagnostics.warning(location, "peers." + peer + ".profile: " + file +
                                         " was measured with the peer " + measured_with +
                                         "; `hatctl calibrate " + peer + " --write " + file +

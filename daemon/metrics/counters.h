@@ -97,10 +97,15 @@ class PeerSessions {
     const std::lock_guard lock(mutex_);
     sessions_.try_emplace(peer);
   }
-  // Counts a session of this peer.
+  // Forgets this peer, so that peers that come and go do not use more and more memory.
+  void remove_peer(const std::string& peer) {
+    const std::lock_guard lock(mutex_);
+    sessions_.erase(peer);
+  }
+  // Counts a session of this peer. Does nothing if the peer was removed.
   void add(const std::string& peer) {
     const std::lock_guard lock(mutex_);
-    ++sessions_[peer];
+    if (const auto known = sessions_.find(peer); known != sessions_.end()) ++known->second;
   }
   std::map<std::string, uint64_t> all() const {
     const std::lock_guard lock(mutex_);

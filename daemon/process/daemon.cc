@@ -105,10 +105,13 @@ Daemon::Daemon(std::string config_file, Configuration configuration, NodeConfig 
       sockets_(std::move(sockets)),
       threads_(std::move(threads)),
       base_(event_base_new()),
+      discovery_(std::make_unique<Discovery>(make_dns_resolver(base_.get()))),
       taking_over_{.channel = std::move(takeover)} {
   applied_.named = named_with(configuration.node);
   applied_.routes = make_routes(1, configuration, applied_.named);
   applied_.node = applied_.read = std::move(configuration.node);
+  look_up(*node_);
+  node_ = for_workers(*node_, *node_);
   applied_.tls = configuration.tls;
   applied_.numa = std::move(configuration.numa);
   for (const NamedProfile& profile : configuration.profiles) {
@@ -213,8 +216,9 @@ void Daemon::offer_takeover() {
   if (!sockets_.offer) return;
   const auto all = sockets_.all();
   TakeoverOfferEvents& events = *this;
+  giving_way_.node = node_;
   giving_way_.offer = std::make_unique<TakeoverOffer>(
-      base_.get(), *node_, *sockets_.offer,
+      base_.get(), *giving_way_.node, *sockets_.offer,
       std::vector<const ListenSocket*>(all.begin(), all.end()), events);
 }
 
@@ -291,12 +295,14 @@ void Daemon::on_tick(evutil_socket_t, short, void* self) {
   }
   switch (daemon.phase_) {
     case Phase::kStarting:
+      daemon.follow_names();
       return daemon.say_ready_if_ready();
     case Phase::kReady:
     case Phase::kGivingWay:
       return;
     case Phase::kServing:
-      return daemon.check_for_changes();
+      daemon.check_for_changes();
+      return daemon.follow_names();
     case Phase::kHandingOver:
       return daemon.leave_if_handed_over();
     case Phase::kDraining:
@@ -394,6 +400,7 @@ void Daemon::keep_learned() {
 Result<uint64_t> Daemon::calibrate(const std::string& peer) {
   if (peer == node_->node)
     return fail(ErrorCode::kInvalid, "a node cannot calibrate with itself; name a peer");
+  if (const auto member = member_of(peer)) return calibrate(*member);
   std::vector<std::string_view> names;
   for (const PeerConfig& one : node_->peers) names.push_back(one.name);
   if (std::ranges::find(names, peer) == names.end()) {

@@ -20,6 +20,7 @@
 #include "daemon/admin/admin.h"
 #include "daemon/admin/control.h"
 #include "daemon/configuration/configuration.h"
+#include "daemon/discovery/discovery.h"
 #include "daemon/process/calibrator.h"
 #include "daemon/process/kept_learning.h"
 #include "daemon/process/serving_file.h"
@@ -74,6 +75,7 @@ class Daemon final : public Control, private TakeoverEvents, private TakeoverOff
   std::vector<CertificateReport> certificates() const override;
   double start_unix_time() const override { return start_unix_time_; }
   LastReload last_reload() const override { return applied_.last_reload; }
+  std::vector<NameReport> looked_up() const override;
   bool draining() const override { return phase_ == Phase::kDraining; }
   std::vector<std::string> pending() const override;
   bool alive() override;
@@ -120,7 +122,8 @@ class Daemon final : public Control, private TakeoverEvents, private TakeoverOff
   };
   // The configuration in use, and fingerprints of its files.
   struct Applied {
-    NodeConfig node;  // as in its files: node_ has the ports that the kernel chose
+    // As in its files: node_ has the ports that the kernel chose, and addresses in place of names.
+    NodeConfig node;
     Named named;
     std::shared_ptr<const RoutingTable> routes;
     std::shared_ptr<const TlsContext> tls;  // null if links do not use TLS
@@ -142,8 +145,9 @@ class Daemon final : public Control, private TakeoverEvents, private TakeoverOff
     Owned<event, event_free> tick;
   };
   struct TakingOver {
-    std::unique_ptr<Takeover> channel;  // null if there is no predecessor
-    uint64_t connections = 0;           // received from the predecessor
+    std::shared_ptr<const NodeConfig> node;  // to which `channel` refers
+    std::unique_ptr<Takeover> channel;       // null if there is no predecessor
+    uint64_t connections = 0;                // received from the predecessor
     bool refused = false;
     bool complete = false;  // the predecessor has exited
   };
@@ -153,7 +157,8 @@ class Daemon final : public Control, private TakeoverEvents, private TakeoverOff
     TimePoint next_until{};           // `next` gets them at this time at the latest
     SuccessorProcess process;         // the successor that this process started; pid is 0 if none
     Owned<event, event_free> process_end;
-    std::unique_ptr<TakeoverOffer> offer;  // null if no successor can take over now
+    std::shared_ptr<const NodeConfig> node;  // to which `offer` refers
+    std::unique_ptr<TakeoverOffer> offer;    // null if no successor can take over now
   };
   static constexpr std::chrono::seconds kTurnTime{1};  // the longest wait for peers to use `next`
   static constexpr timeval kDrainInterval{0, 20'000};  // 20 ms: how often a phase's end is checked
@@ -178,6 +183,7 @@ class Daemon final : public Control, private TakeoverEvents, private TakeoverOff
   void begin_with_kept();
   void keep_learned();
   std::string state() const;
+  std::optional<std::string> member_of(const std::string& group) const;
   void leave_if_drained();
 
   // --- Taking over, in daemon_takeover.cc ---
@@ -197,6 +203,12 @@ class Daemon final : public Control, private TakeoverEvents, private TakeoverOff
   void leave_if_handed_over();
   void start_successor();
   static void on_successor_end(evutil_socket_t, short, void* self);
+
+  // --- Names, in daemon_names.cc ---
+  void look_up(const NodeConfig& node);
+  std::shared_ptr<const NodeConfig> for_workers(const NodeConfig& node,
+                                                const NodeConfig& listening) const;
+  void follow_names();
 
   // --- Reload, in daemon_reload.cc ---
   void check_for_changes();
@@ -233,6 +245,7 @@ class Daemon final : public Control, private TakeoverEvents, private TakeoverOff
   DetachedConnections detached_;  // upstream connections of all workers that wait for their streams
   mutable std::vector<std::unique_ptr<WorkerThread>> threads_;
   Owned<event_base, event_base_free> base_;
+  std::unique_ptr<Discovery> discovery_;
   std::unique_ptr<AdminServer> admin_;
   std::vector<Owned<event, event_free>> events_;
   Owned<event, event_free> tick_;

@@ -134,13 +134,15 @@ Result<std::vector<std::shared_ptr<ListenSocket>>> Daemon::sockets_for(
 // endpoint. The routes and the NUMA nodes of `fresh` must be in applied_ already.
 void Daemon::set_node(const Configuration& fresh,
                       std::vector<std::shared_ptr<ListenSocket>> endpoints) {
-  auto next = std::make_shared<NodeConfig>(fresh.node);
-  for (size_t i = 0; i < endpoints.size(); ++i) next->endpoints[i].listen = endpoints[i]->address();
-  next->link.listen = node_->link.listen;
-  next->admin.listen = node_->admin.listen;
-  node_ = std::move(next);
-  applied_.node = fresh.node;
   applied_.named = named_with(fresh.node);
+  applied_.node = fresh.node;
+  look_up(fresh.node);
+  NodeConfig listening = *node_;
+  listening.endpoints = fresh.node.endpoints;
+  for (size_t i = 0; i < endpoints.size(); ++i) {
+    listening.endpoints[i].listen = endpoints[i]->address();
+  }
+  node_ = for_workers(fresh.node, listening);
   sockets_.endpoints = std::move(endpoints);
   for (auto& thread : threads_) {
     thread->set_node(node_, applied_.routes, sockets_.endpoints, sockets_.link, applied_.numa);

@@ -106,6 +106,11 @@ std::vector<CertificateReport> Daemon::certificates() const {
 std::vector<std::string> Daemon::pending() const {
   std::vector<std::string> pending;
   if (draining()) pending.push_back("draining");
+  if (phase_ == Phase::kStarting) {
+    for (const auto& [lookup, name] : discovery_->all()) {
+      if (name.addresses.empty()) pending.push_back("addresses of " + text_of(lookup));
+    }
+  }
   if (were_links_tried_)
     return pending;  // a peer that a reload adds does not make the node unready
   const std::vector<LinkReport> links = this->links();

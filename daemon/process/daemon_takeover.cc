@@ -35,9 +35,9 @@ void Daemon::Sockets::close() {
 
 // --- Taking over ---
 
-// Reports to the predecessor that this process is ready once no link is pending, so that the first
-// calls need not wait for links. A link that failed is not pending. The wait ends at drain_until_
-// at the latest.
+// Reports to the predecessor that this process is ready once no link and no name is pending, so
+// that the first calls need not wait for links. A link that failed is not pending. The wait ends at
+// drain_until_ at the latest.
 void Daemon::say_ready_if_ready() {
   if (!pending().empty() && std::chrono::steady_clock::now() < drain_until_) return;
   phase_ = Phase::kReady;
@@ -46,7 +46,8 @@ void Daemon::say_ready_if_ready() {
   for (const ListenSocket* socket : sockets_.all()) {
     listening.push_back(to_string(socket->address()));
   }
-  taking_over_.channel->say_ready(base_.get(), listening, *node_, *this);
+  taking_over_.node = node_;
+  taking_over_.channel->say_ready(base_.get(), listening, *taking_over_.node, *this);
 }
 
 void Daemon::on_go(const std::vector<std::string>& owned_paths) {

@@ -60,6 +60,18 @@ bool KeptLearning::read() {
   return true;
 }
 
+namespace {
+
+// Returns true if the node has the peer, or a group of which no address is known at present, to
+// which the peer can belong.
+bool may_have(const NodeConfig& node, const std::string& name) {
+  return std::ranges::any_of(node.peers, [&](const PeerConfig& peer) {
+    return peer.name == name || (!peer.why_unknown.empty() && name.starts_with(peer.name + "@"));
+  });
+}
+
+}  // namespace
+
 void KeptLearning::save(const LearnedChoices& now, const NodeConfig& node,
                         const RoutingTable& routes) {
   if (!writes()) return;
@@ -69,7 +81,7 @@ void KeptLearning::save(const LearnedChoices& now, const NodeConfig& node,
     const ServiceRoutes* service = routes.find(function.service);
     return choice.empty() || service == nullptr ||
            service->find(function.method).method != function.method ||
-           std::ranges::find(node.peers, function.peer, &PeerConfig::name) == node.peers.end();
+           !may_have(node, function.peer);
   });
   if (!routes.learns() && !text_) return;  // no function learns, and none has
   std::string text = write_kept_choices({node_, *choices_});

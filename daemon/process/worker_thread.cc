@@ -122,6 +122,15 @@ void WorkerThread::set_node(std::shared_ptr<const NodeConfig> node,
   });
 }
 
+void WorkerThread::set_addresses(std::shared_ptr<const NodeConfig> node,
+                                 std::shared_ptr<const RoutingTable> routes) {
+  ask([node, routes, this](Worker& worker) {
+    if (seal_) seal_->set_peers(node->peers);
+    worker.set_node(node, routes);
+    return true;
+  });
+}
+
 void WorkerThread::give(TakenConnection connection) {
   // Holds the connection in a shared_ptr: post() takes a std::function, whose captures must be
   // copyable, and a TakenConnection is not.

@@ -47,6 +47,9 @@ class WorkerThread {
   void set_node(std::shared_ptr<const NodeConfig> node, std::shared_ptr<const RoutingTable> routes,
                 const EndpointSockets& endpoints, const std::optional<ListenSocket>& link,
                 const NumaHints& numa);
+  // Replaces the node's configuration by one in which only names have other addresses.
+  void set_addresses(std::shared_ptr<const NodeConfig> node,
+                     std::shared_ptr<const RoutingTable> routes);
   void start();
   // Accepts connections on those of `endpoints` and `link` that `numa` gives to workers of this
   // worker's node, and on no others from now on. `link` must stay open until stop_accepting().

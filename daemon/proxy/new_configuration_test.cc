@@ -209,6 +209,15 @@ class ServerReloadTest : public PooledCallTest {
     }
     node_.set_node(next);
   }
+  void set_addresses(const std::string& service, const std::vector<std::string>& addresses) {
+    NodeConfig next = configuration();
+    for (ServedConfig& served : next.serves) {
+      if (served.service != service) continue;
+      served.addresses.clear();
+      for (const std::string& one : addresses) served.addresses.push_back(address(one));
+    }
+    node_.set_node(next);
+  }
 };
 
 TEST_F(ServerReloadTest, SharedCallsUseTheNewServerAndTheOldConnectionsEnd) {
@@ -235,6 +244,33 @@ TEST_F(ServerReloadTest, ClosesIdleSharedConnectionsToTheOldServer) {
   EXPECT_FALSE(server()->closed);
   set_upstream("Pool", "tcp:127.0.0.1:9999");
   EXPECT_TRUE(server()->closed);
+}
+
+TEST_F(ServerReloadTest, ClosesSharedConnectionsToAddressesThatTheServerNoLongerHas) {
+  set_addresses("Pool", {"tcp:10.0.0.1:1"});
+  call(1, 1, "get");
+  call(2, 1, "get");
+  reply(server(0));
+  EXPECT_EQ(server(0)->address, "tcp:10.0.0.1:1");
+  set_addresses("Pool", {"tcp:10.0.0.0:1", "tcp:10.0.0.1:1"});
+  EXPECT_FALSE(server(0)->closed) << "the server still has the address";
+  set_addresses("Pool", {"tcp:10.0.0.2:1"});
+  EXPECT_TRUE(server(0)->closed) << "it was idle";
+  EXPECT_FALSE(server(1)->closed);
+  reply(server(1));
+  node_.reactor.end_iteration();
+  EXPECT_TRUE(server(1)->closed);
+  EXPECT_THAT(ends(), ElementsAre("1.1 ends", "2.1 ends"));
+  call(1, 2, "get");
+  EXPECT_EQ(server(2)->address, "tcp:10.0.0.2:1");
+}
+
+TEST_F(ServerReloadTest, MoreAddressesDoNotRaiseTheLimitOfConnections) {
+  for (int i = 1; i <= 3; ++i) {
+    set_addresses("Pool", {"tcp:10.0.0.9:1", "tcp:10.0.1." + std::to_string(i) + ":1"});
+    call(static_cast<uint32_t>(i), 1, "get");
+  }
+  EXPECT_EQ(servers(), 2u) << "the third call waits";
 }
 
 TEST_F(ServerReloadTest, ACallThatWaitsForAConnectionToTheOldServerGetsOne) {

@@ -53,10 +53,10 @@ Worker::~Worker() {
   while (!deferred_->empty()) std::exchange(deferred_, std::make_unique<Deferred>()).reset();
 }
 
-engine::SessionOptions Worker::session_options(std::string peer) const {
+engine::SessionOptions Worker::session_options() const {
   const Limits& limits = node().limits;
   return {.node = node().node,
-          .peer = std::move(peer),
+          .peer = "",
           .generation = setup_.generation,
           .legs = setup_.rdma == nullptr ? 0 : setup_.rdma->legs(),
           .cores = routes_->cores(),
@@ -64,6 +64,15 @@ engine::SessionOptions Worker::session_options(std::string peer) const {
           .handshake_timeout = limits.connect_timeout,
           .keepalive_interval = limits.keepalive_interval,
           .keepalive_timeout = limits.keepalive_timeout};
+}
+
+// A peer that belongs to a group does not have the name of its node: the group's addresses decide
+// which nodes belong to it.
+engine::SessionOptions Worker::session_options(const PeerConfig& peer) const {
+  engine::SessionOptions options = session_options();
+  options.peer = peer.name;
+  options.peer_is_node = peer.group.empty();
+  return options;
 }
 
 // --- Local clients ---
@@ -140,11 +149,16 @@ std::string Worker::peer_errors(PeerNames peers) const {
       text += name + " was removed from the configuration";
       continue;
     }
-    const engine::Link& link = found->second.link();
-    text += name + " at " + to_string(link.address()) + ": " +
-            (link.last_error().empty() ? "the peer is shutting down" : link.last_error());
+    const PeerConfig& peer = *std::ranges::find(node().peers, name, &PeerConfig::name);
+    const std::string& error = error_of(peer, found->second);
+    text += name + " at " + link_text(peer) + ": " +
+            (error.empty() ? "the peer is shutting down" : error);
   }
   return text;
+}
+
+const std::string& Worker::error_of(const PeerConfig& peer, const PeerLink& link) {
+  return peer.why_unknown.empty() ? link.link().last_error() : peer.why_unknown;
 }
 
 void Worker::buffered(int64_t change) {
@@ -175,7 +189,7 @@ void Worker::keep_polling(Polling polling) {
 // --- Links to peers ---
 
 PeerLink& Worker::make_link(const PeerConfig& peer) {
-  const auto [made, is_new] = peers_.try_emplace(peer.name, *this, peer, session_options(peer.name),
+  const auto [made, is_new] = peers_.try_emplace(peer.name, *this, peer, session_options(peer),
                                                  setup_.rdma, setup_.seed + ++links_made_);
   DCHECK(is_new);
   made->second.plans().set_table(routes_, made->second);
@@ -205,19 +219,22 @@ void Worker::on_link_news() {
 
 std::vector<LinkStatus> Worker::link_status() const {
   std::vector<LinkStatus> all;
-  for (const auto& [name, peer] : peers_) {
+  for (const PeerConfig& config : node().peers) {
+    const PeerLink& peer = peers_.at(config.name);
     LinkStatus& status = all.emplace_back();
-    status = {name,
-              to_string(peer.link().address()),
+    status = {config.name,
+              link_text(config),
               peer.link().takes_calls(),
               peer.link().tried(),
-              peer.link().last_error(),
+              error_of(config, peer),
               peer.link().sessions(),
               peer.lanes() != nullptr ? peer.lanes()->status() : std::vector<LaneStatus>(),
               {},
               {},
-              peer.lanes() != nullptr ? peer.lanes()->legs() : 0};
+              peer.lanes() != nullptr ? peer.lanes()->legs() : 0,
+              ""};
     if (!peer.link().up()) continue;
+    status.node = peer.link().session().peer().node;
     status.cores = peer.link().session().peer().cores;
     const auto names = peer.link().session().peer_names();
     status.peer_names.assign(names.begin(), names.end());
@@ -251,6 +268,11 @@ Result<void> Worker::calibrate(const std::string& peer, const engine::CostOpen& 
                                              (why.empty() ? "the peer is shutting down" : why));
   }
   const engine::Hello& hello = to.link().session().peer();
+  if (hello.node == node().node) {  // a daemon of a group
+    return fail(ErrorCode::kInvalid, "peer " + peer +
+                                         " is this node itself, and a node cannot "
+                                         "calibrate with itself; name another peer");
+  }
   if (to.costs() == nullptr)
     return fail(ErrorCode::kUnsupported,
                 "peer " + peer + " has no RDMA fabric: calls to it go over TCP");
@@ -264,6 +286,7 @@ Result<void> Worker::calibrate(const std::string& peer, const engine::CostOpen& 
 void Worker::set_local(const NodeConfig& node) {
   local_.endpoints.apply(node.endpoints, &same_clients);
   for (const auto& gone : local_.served.apply(node.serves, &same_server)) upstreams_.retire(*gone);
+  for (const auto& served : local_.served.all()) upstreams_.retire(*served);
 }
 
 // Makes the links to the peers of the configuration. `before` are the peers before a reload: the
@@ -273,14 +296,15 @@ void Worker::set_peers(const std::vector<PeerConfig>& before) {
   for (const PeerConfig& old : before) {
     const auto next = std::ranges::find(node().peers, old.name, &PeerConfig::name);
     if (next != node().peers.end() && same_link(old, *next)) continue;
+    if (next == node().peers.end()) counters().peer_sessions.remove_peer(old.name);
     leaving_.push_back(peers_.extract(old.name));
     retired.push_back(&leaving_.back().mapped());
   }
-  for (auto& [name, peer] : peers_) {
-    peer.link().set_options(session_options(name), node().limits.reconnect_backoff_max);
-  }
   for (const PeerConfig& peer : node().peers) {
-    if (peers_.contains(peer.name)) continue;
+    if (const auto kept = peers_.find(peer.name); kept != peers_.end()) {
+      kept->second.link().set_options(session_options(peer), node().limits.reconnect_backoff_max);
+      continue;
+    }
     counters().peer_sessions.add_peer(peer.name);
     PeerLink& made = make_link(peer);
     const auto old = std::ranges::find(retired, peer.name,
@@ -329,7 +353,7 @@ void Worker::accept_link(const ListenerEvents::Accept& accept) {
   reactor_.assert_in_loop();
   if (draining_) return;
   make_room_for_a_link();
-  auto link = std::make_unique<AcceptedLink>(*this, session_options(""), accept);
+  auto link = std::make_unique<AcceptedLink>(*this, session_options(), accept);
   const AcceptedLink* key = link.get();
   accepted_.emplace(key, std::move(link));
 }

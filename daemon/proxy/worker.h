@@ -51,6 +51,7 @@ struct LinkStatus {
   // them.
   std::optional<engine::CoreCounts> cores;
   uint32_t legs = 0;  // the legs that both daemons can perform; 0 if there can be no RDMA lanes
+  std::string node;   // the name of the peer's node; empty while the link is down
 };
 
 class Worker final : public IterationEvents {
@@ -239,7 +240,10 @@ class Worker final : public IterationEvents {
   PeerLink& make_link(const PeerConfig& peer);
   void on_iteration_end() override;
   void flush();
-  engine::SessionOptions session_options(std::string peer) const;
+  // Returns why the link to a peer of the configuration is down.
+  static const std::string& error_of(const PeerConfig& peer, const PeerLink& link);
+  engine::SessionOptions session_options() const;  // for links from peers
+  engine::SessionOptions session_options(const PeerConfig& peer) const;
 
   struct Deferred;  // objects that are deleted at the end of the iteration
   // Moves of connections to servers between streams, in a takeover.

@@ -24,8 +24,8 @@ std::unique_ptr<ByteStream> LibeventReactor::try_connect(const Address& to, Stre
     error = why;
     return nullptr;
   };
-  const auto where = resolve(to, false);
-  if (!where) return failed(EHOSTUNREACH);
+  const auto where = to_connect_to(to);
+  if (!where) return failed(EADDRNOTAVAIL);
   Descriptor fd(socket(where->storage.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
   if (fd.get() < 0) return failed(errno);
   const bool connected =

@@ -87,7 +87,7 @@ uint16_t bound_port(int fd) {
 
 Result<ListenSocket> ListenSocket::open(const Address& address, uint32_t mode,
                                         const std::string& group, int type) {
-  HAT_TRY(const SocketAddress where, resolve(address, true));
+  HAT_TRY(const SocketAddress where, to_listen_on(address));
   const bool unix_socket = address.is_path();
   const int fd = socket(where.storage.ss_family, type | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
   if (fd < 0) return failed(address, "cannot create a socket");
@@ -128,7 +128,7 @@ Result<ListenSocket> ListenSocket::adopt_or_open(daemon::InheritedSockets& inher
                                                  const std::string& group, int type) {
   // Resolves `address`: the configuration may give a host name, and an inherited socket's address
   // is numeric.
-  HAT_TRY(const SocketAddress where, resolve(address, true));
+  HAT_TRY(const SocketAddress where, to_listen_on(address));
   auto fd = inherited.take(to_string(to_address(where)));
   if (!fd) return open(address, mode, group, type);
   LOG(INFO) << to_string(address) << ": takes the socket that was handed over";

@@ -22,7 +22,7 @@ ino_t identity(int fd) {
 
 // Binds and listens as systemd does for a socket unit, with a blocking socket.
 Descriptor listener_of_somebody(const std::string& text) {
-  const auto where = resolve(*parse_address(text), true);
+  const auto where = to_listen_on(*parse_address(text));
   Descriptor fd(socket(where->storage.ss_family, SOCK_STREAM, 0));
   EXPECT_EQ(bind(fd.get(), reinterpret_cast<const sockaddr*>(&where->storage), where->length), 0);
   EXPECT_EQ(listen(fd.get(), 1), 0);

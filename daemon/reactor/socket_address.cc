@@ -15,7 +15,9 @@
 
 namespace hat {
 
-Result<SocketAddress> resolve(const Address& address, bool passive) {
+namespace {
+
+Result<SocketAddress> resolve(const Address& address, int flags) {
   SocketAddress result;
   if (address.is_path()) {
     sockaddr_un name{};
@@ -28,7 +30,7 @@ Result<SocketAddress> resolve(const Address& address, bool passive) {
   addrinfo hints{};
   hints.ai_family = AF_UNSPEC;
   hints.ai_socktype = SOCK_STREAM;
-  hints.ai_flags = AI_NUMERICSERV | (passive ? AI_PASSIVE : 0);
+  hints.ai_flags = AI_NUMERICSERV | flags;
   addrinfo* found = nullptr;
   const int error =
       getaddrinfo(address.host.c_str(), std::to_string(address.port).c_str(), &hints, &found);
@@ -40,6 +42,14 @@ Result<SocketAddress> resolve(const Address& address, bool passive) {
   std::memcpy(&result.storage, found->ai_addr, found->ai_addrlen);
   result.length = found->ai_addrlen;
   return result;
+}
+
+}  // namespace
+
+Result<SocketAddress> to_listen_on(const Address& address) { return resolve(address, AI_PASSIVE); }
+
+Result<SocketAddress> to_connect_to(const Address& address) {
+  return resolve(address, AI_NUMERICHOST);
 }
 
 Address to_address(const SocketAddress& socket_address) {

@@ -15,9 +15,12 @@ struct SocketAddress {
   socklen_t length = 0;
 };
 
-// Returns `address` as a sockaddr. `passive` means that the caller will listen on it. A host name
-// is looked up, which can block, and its first address is used; a numeric host never blocks.
-Result<SocketAddress> resolve(const Address& address, bool passive);
+// Returns an address on which the caller will listen as a sockaddr. A host name is looked up, which
+// can block, and its first address is used.
+Result<SocketAddress> to_listen_on(const Address& address);
+// Returns an address to which the caller will connect as a sockaddr. Never blocks: it is an error
+// if the host is not numeric, because daemon/discovery looks up names.
+Result<SocketAddress> to_connect_to(const Address& address);
 
 // Returns the Address of a socket, with a numeric host. The kind of a unix socket is always kUnix,
 // also if the socket serves rings.

@@ -44,7 +44,7 @@ Result<std::unique_ptr<Takeover>> Takeover::begin(const NodeConfig& node) {
         "is longer than 98 bytes; set a path of at most 98 bytes");
   }
   Descriptor socket(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
-  HAT_TRY(const SocketAddress where, resolve({Address::Kind::kUnix, "", 0, path}, false));
+  HAT_TRY(const SocketAddress where, to_connect_to({Address::Kind::kUnix, "", 0, path}));
   if (connect(socket.get(), reinterpret_cast<const sockaddr*>(&where.storage), where.length) != 0) {
     if (errno == ENOENT || errno == ECONNREFUSED) return nullptr;
     return fail_errno(path + ": cannot connect to the running hatrpcd", errno);

@@ -133,7 +133,7 @@ class TakeoverTest : public testing::Test {
   }
   std::unique_ptr<TakeoverChannel> connect_raw() {
     Descriptor socket(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
-    const auto where = resolve(sockets_.back().address(), false);
+    const auto where = to_connect_to(sockets_.back().address());
     EXPECT_EQ(
         connect(socket.get(), reinterpret_cast<const sockaddr*>(&where->storage), where->length),
         0);

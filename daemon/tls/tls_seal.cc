@@ -17,7 +17,7 @@ TlsSeal::TlsSeal(Reactor& reactor, std::shared_ptr<const TlsContext> context,
 void TlsSeal::set_peers(const std::vector<PeerConfig>& peers) {
   identities_.clear();
   for (const PeerConfig& peer : peers) {
-    identities_[peer.name] = {peer.identity.empty() ? peer.name : peer.identity};
+    identities_[peer.name] = {peer.identity.empty() ? name_in_file(peer) : peer.identity};
   }
 }
 

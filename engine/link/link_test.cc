@@ -69,19 +69,16 @@ class LinkTest : public testing::Test {
     link_.flush();
   }
 
+  static inline const SessionOptions kOptions = {.node = "host-a",
+                                                 .peer = "host-b",
+                                                 .generation = 1,
+                                                 .handshake_timeout = 1s,
+                                                 .keepalive_interval = 1s,
+                                                 .keepalive_timeout = 3s};
+
   FakeReactor reactor_;
   Log log_;
-  Link link_{reactor_,
-             *parse_address("tcp:127.0.0.1:9465"),
-             {.node = "host-a",
-              .peer = "host-b",
-              .generation = 1,
-              .handshake_timeout = 1s,
-              .keepalive_interval = 1s,
-              .keepalive_timeout = 3s},
-             1s,
-             7,
-             log_};
+  Link link_{reactor_, *parse_address("tcp:127.0.0.1:9465"), kOptions, 1s, 7, log_};
 };
 
 TEST_F(LinkTest, IsUpOnceThePeerSaysItsName) {
@@ -99,6 +96,21 @@ TEST_F(LinkTest, RefusesAnotherNodeAtTheAddress) {
   receive(hello_of("host-c"));
   EXPECT_THAT(log_.lines, ElementsAre(HasSubstr("failed: this address is node 'host-c'")));
   EXPECT_FALSE(link_.up());
+}
+
+TEST_F(LinkTest, TakesAnyNodeForAPeerThatIsNotANode) {
+  SessionOptions options = kOptions;
+  options.peer_is_node = false;
+  Link link(reactor_, *parse_address("tcp:127.0.0.1:9465"), options, 1s, 7, log_);
+  link.connect_now();
+  link.flush();
+  const auto& wire = *reactor_.wires.back();
+  EXPECT_THAT(wire.written, HasSubstr("host-a"));
+  EXPECT_THAT(wire.written, Not(HasSubstr("host-b")));
+  reactor_.wires.back()->incoming = hello_of("host-c");
+  reactor_.wires.back()->events->on_readable();
+  EXPECT_TRUE(link.takes_calls());
+  EXPECT_EQ(link.peer(), "host-b");
 }
 
 TEST_F(LinkTest, ReportsWhyThePeerRefused) {

@@ -36,7 +36,7 @@ void Session::say_hello() {
   Hello hello{.generation = options_.generation,
               .legs = options_.legs,
               .node = options_.node,
-              .peer = options_.peer};
+              .peer = options_.peer_is_node ? options_.peer : ""};
   if (role_ == Role::kAcceptor && knows_cores(peer_)) {
     CHECK(is_possible(options_.cores)) << options_.cores.cores << ", " << options_.cores.nic_cores;
     hello.cores = options_.cores;
@@ -70,12 +70,12 @@ void Session::take_first_frame(const FrameHeader& header, Bytes payload) {
   auto hello = decode_hello(payload);
   if (role_ == Role::kInitiator) {
     if (!hello) return go_down(hello.error().message);
-    if (hello->node != options_.peer) {
+    if (options_.peer_is_node && hello->node != options_.peer) {
       return go_down("this address is node '" + hello->node + "', not '" + options_.peer + "'");
     }
   } else {
     if (!hello) return refuse(hello.error().message);
-    if (hello->peer != options_.node) {
+    if (!hello->peer.empty() && hello->peer != options_.node) {
       return refuse("this is node '" + options_.node + "', not '" + hello->peer + "'");
     }
   }

@@ -55,12 +55,13 @@ class CostFrames {
 };
 
 struct SessionOptions {
-  std::string node;  // this node's name
-  std::string peer;  // initiator: the name of the node that it wants to reach; acceptor: empty
-  uint64_t generation = 0;  // Hello::generation
-  uint32_t legs = 0;        // Hello::legs
-  CoreCounts cores;         // acceptor: Hello::cores, for peers that know it
-  Seal* seal = nullptr;     // must outlive the session; null: frames are sent in clear text
+  std::string node;          // this node's name
+  std::string peer;          // initiator: the peer's name; acceptor: empty
+  bool peer_is_node = true;  // initiator: the node there must have the name `peer`
+  uint64_t generation = 0;   // Hello::generation
+  uint32_t legs = 0;         // Hello::legs
+  CoreCounts cores;          // acceptor: Hello::cores, for peers that know it
+  Seal* seal = nullptr;      // must outlive the session; null: frames are sent in clear text
   Duration handshake_timeout{};
   Duration keepalive_interval{};
   Duration keepalive_timeout{};

@@ -59,11 +59,16 @@ std::string sum_of(const Examined& examined) {
          plural(examined.workers(), "worker") + ")";
 }
 
+// Returns the number of peers. A group counts as many as the addresses that were found.
+size_t peers(const Examined& examined) {
+  return std::max(examined.file.node.peers.size(), examined.peers.size());
+}
+
 // Returns how many bytes hatrpcd pins if each worker has opened a link with lanes to each peer. The
 // links that peers open need further memory; their number depends on the workers of the peers.
 uint64_t bytes_for_all_peers(const Examined& examined) {
   const uint64_t each = std::min(kUsualBytesOfALink, registered_bytes(examined.file.node.fabric));
-  return examined.file.node.peers.size() * examined.workers() * each;
+  return peers(examined) * examined.workers() * each;
 }
 
 void judge_memlock(const Examined& examined, const Process& process, const std::string& subject,
@@ -85,12 +90,12 @@ void judge_memlock(const Examined& examined, const Process& process, const std::
                   has + ": a hatrpcd that is started from here cannot pin " + sum_of(examined),
                   mend);
   } else if (limit < bytes_for_all_peers(examined)) {
-    findings.warn(
-        subject,
-        has + ", but RDMA pins about " + amount(bytes_for_all_peers(examined)) + " if each of " +
-            plural(examined.workers(), "worker") + " opens a link with lanes to each of " +
-            plural(examined.file.node.peers.size(), "peer") + ": links beyond the limit use TCP",
-        mend);
+    findings.warn(subject,
+                  has + ", but RDMA pins about " + amount(bytes_for_all_peers(examined)) +
+                      " if each of " + plural(examined.workers(), "worker") +
+                      " opens a link with lanes to each of " + plural(peers(examined), "peer") +
+                      ": links beyond the limit use TCP",
+                  mend);
   } else {
     findings.ok(subject, has + "; RDMA pins " + sum_of(examined));
   }

@@ -20,17 +20,17 @@ std::string joined_by_comma(const std::vector<std::string>& texts) {
 bool judge_way(const Examined& examined, const PeerProbe& peer, Findings& findings) {
   const std::string address = to_string(peer.address);
   if (!peer.resolve_error.empty()) {
-    findings.fail(peer.name, address + ": the name cannot be resolved: " + peer.resolve_error,
-                  "getent hosts " + peer.address.host + "   # then DNS, /etc/hosts, or peers." +
-                      peer.name + ".link in " + examined.file.path);
+    const bool is_service = peer.link.starts_with("srv:");
+    findings.fail(peer.name, peer.link + ": no address is known: " + peer.resolve_error,
+                  (is_service ? "dig +search SRV " : "dig +search ") + peer.address.host +
+                      "   # then DNS, /etc/hosts, or peers." + peer.name + ".link in " +
+                      examined.file.path);
     return false;
   }
   if (!peer.connect_error.empty()) {
     const bool tcp = !peer.address.is_path();
     const std::string port = std::to_string(peer.address.port);
-    findings.fail(peer.name,
-                  address + (tcp && peer.ip != peer.address.host ? " (" + peer.ip + ")" : "") +
-                      " cannot be reached: " + peer.connect_error,
+    findings.fail(peer.name, address + " cannot be reached: " + peer.connect_error,
                   tcp ? "ss -ltn 'sport = :" + port +
                             "'   # on that host: if nothing listens, start hatrpcd or correct "
                             "link.listen; else check firewalls: nft list ruleset"

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "hatctl/doctor/doctor.h"
 
+#include <event2/event.h>
+
 #include <algorithm>
 #include <cstdio>
 #include <ctime>
@@ -9,8 +11,10 @@
 #include <iostream>
 
 #include "base/nearest_word.h"
+#include "base/owned.h"
 #include "base/quantities.h"
 #include "daemon/configuration/configuration.h"
+#include "daemon/discovery/expand.h"
 #include "hatctl/doctor/checks.h"
 #include "hatctl/doctor/read_host.h"
 #include "hatctl/doctor/report.h"
@@ -81,6 +85,17 @@ DaemonState ask_daemon(const hatctl::Options& options, const NodeConfig& node) {
   }
 }
 
+// Looks up the names in the peers' links as the daemon does.
+std::vector<PeerConfig> look_up(const std::vector<PeerConfig>& peers,
+                                std::chrono::nanoseconds longest) {
+  const Owned<event_base, event_base_free> base(event_base_new());
+  Discovery discovery(make_dns_resolver(base.get()));
+  const NodeConfig node{.peers = peers};
+  discovery.watch(lookups_of(node));
+  discovery.wait_for_first_answers(longest);
+  return expand(node, discovery).peers;
+}
+
 // Probes all peers at the same time, because each probe may take as long as its timeout.
 std::vector<PeerProbe> probe_peers(const std::vector<PeerConfig>& peers,
                                    const DaemonState& daemon) {
@@ -88,7 +103,7 @@ std::vector<PeerProbe> probe_peers(const std::vector<PeerConfig>& peers,
   for (const PeerConfig& peer : peers) {
     const auto link = daemon.links.find(peer.name);
     const bool linked = link != daemon.links.end() && link->second.up != 0;
-    asked.push_back(std::async(std::launch::async, probe_peer, peer.name, peer.link, !linked));
+    asked.push_back(std::async(std::launch::async, probe_peer, peer, !linked));
   }
   std::vector<PeerProbe> probes;
   for (auto& one : asked) probes.push_back(one.get());
@@ -134,7 +149,9 @@ int run_doctor(const hatctl::Options& options, const hatctl::Terminal& terminal)
     examined.reports = engine::probe_devices(
         {.device = fabric.device, .port = fabric.port, .gid_index = fabric.gid_index});
   }
-  if (peers) examined.peers = probe_peers(*peers, examined.daemon);
+  if (peers) {
+    examined.peers = probe_peers(look_up(*peers, node.limits.connect_timeout), examined.daemon);
+  }
   const Findings findings = judge(examined);
   const std::string text = options.json ? report_json(examined, findings).dump(2) + "\n"
                                         : report_text(findings, terminal);

@@ -200,7 +200,10 @@ const std::vector<Row> kRowsOfProcessors = {
 };
 
 PeerProbe peer_b() {
-  return {.name = "b", .address = {Address::Kind::kTcp, "host-b", 7471, ""}, .ip = "10.0.0.2"};
+  return {.name = "b",
+          .address = {Address::Kind::kTcp, "10.0.0.2", 7471, ""},
+          .link = "tcp:10.0.0.2:7471",
+          .ip = "10.0.0.2"};
 }
 
 const std::vector<Row> kRowsOfTheNode = {
@@ -241,7 +244,7 @@ const std::vector<Row> kRowsOfTheNode = {
        examined.peers = {peer_b()};
        examined.daemon.links["b"] = {2, 2, "", {{"rfp", "up", ""}, {"rfp", "up", ""}}};
      },
-     {{kOk, "peers", "b: tcp:host-b:7471: 2 of 2 links up", ""},
+     {{kOk, "peers", "b: tcp:10.0.0.2:7471: 2 of 2 links up", ""},
       {kOk, "peers", "b: RDMA lanes up: rfp", ""}}},
     {"a_peer_whose_lane_is_down",
      [](FakeTree& tree, Examined& examined) {
@@ -268,23 +271,35 @@ const std::vector<Row> kRowsOfTheNode = {
        examined.peers[0].own_ip = "10.9.9.9";
      },
      {{kWarn, "daemon", "nobody listens", "systemctl start hatrpcd"},
-      {kOk, "peers", "b: tcp:host-b:7471 answers, from 10.9.9.9", ""}}},
+      {kOk, "peers", "b: tcp:10.0.0.2:7471 answers, from 10.9.9.9", ""}}},
     {"a_peer_whose_port_is_closed",
      [](FakeTree& tree, Examined& examined) {
        tree.roce_host();
        examined.peers = {peer_b()};
        examined.peers[0].connect_error = "Connection refused";
      },
-     {{kFail, "peers", "b: tcp:host-b:7471 (10.0.0.2) cannot be reached: Connection refused",
+     {{kFail, "peers", "b: tcp:10.0.0.2:7471 cannot be reached: Connection refused",
        "ss -ltn 'sport = :7471'"}}},
     {"a_peer_without_an_address",
      [](FakeTree& tree, Examined& examined) {
        tree.roce_host();
        examined.peers = {peer_b()};
-       examined.peers[0].resolve_error = "Name or service not known";
+       examined.peers[0].address.host = "host-b";
+       examined.peers[0].link = "dns:host-b:7471";
+       examined.peers[0].resolve_error = "the lookup has failed";
      },
-     {{kFail, "peers", "the name cannot be resolved: Name or service not known",
-       "getent hosts host-b"}}},
+     {{kFail, "peers", "b: dns:host-b:7471: no address is known: the lookup has failed",
+       "dig +search host-b"}}},
+    {"a_service_without_an_address",
+     [](FakeTree& tree, Examined& examined) {
+       tree.roce_host();
+       examined.peers = {peer_b()};
+       examined.peers[0].address.host = "_kv._tcp.example";
+       examined.peers[0].link = "srv:_kv._tcp.example";
+       examined.peers[0].resolve_error = "the lookup has failed";
+     },
+     {{kFail, "peers", "b: srv:_kv._tcp.example: no address is known: the lookup has failed",
+       "dig +search SRV _kv._tcp.example"}}},
     {"a_way_that_does_not_pass_rdma_packets",
      [](FakeTree& tree, Examined& examined) {
        tree.roce_host();

@@ -71,15 +71,20 @@ void probe_unix(bool connect, PeerProbe& probe) {
 
 }  // namespace
 
-PeerProbe probe_peer(const std::string& name, const Address& address, bool connect) {
-  PeerProbe probe{.name = name, .address = address};
+PeerProbe probe_peer(const PeerConfig& peer, bool connect) {
+  const Address& address = peer.link;
+  PeerProbe probe{.name = peer.name,
+                  .address = address,
+                  .link = link_text(peer),
+                  .resolve_error = peer.why_unknown};
+  if (!peer.why_unknown.empty()) return probe;
   if (address.is_path()) {
     probe_unix(connect, probe);
     return probe;
   }
   addrinfo hints{};
   hints.ai_socktype = SOCK_STREAM;
-  hints.ai_flags = AI_NUMERICSERV;
+  hints.ai_flags = AI_NUMERICSERV | AI_NUMERICHOST;
   addrinfo* found = nullptr;
   const int error =
       getaddrinfo(address.host.c_str(), std::to_string(address.port).c_str(), &hints, &found);
@@ -88,7 +93,7 @@ PeerProbe probe_peer(const std::string& name, const Address& address, bool conne
     return probe;
   }
   const Owned<addrinfo, freeaddrinfo> owned(found);
-  probe.ip = numeric(found->ai_addr, found->ai_addrlen);  // the daemon also uses the first address
+  probe.ip = numeric(found->ai_addr, found->ai_addrlen);
   look_at_the_way(*found, probe);
   if (connect) note(connect_within(found->ai_addr, found->ai_addrlen), probe);
   return probe;

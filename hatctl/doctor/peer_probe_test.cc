@@ -32,9 +32,11 @@ class LocalPort {
   Address address_;
 };
 
+PeerConfig at(const Address& address) { return {.name = "b", .link = address}; }
+
 TEST(PeerProbe, ConnectsAndTellsTheWay) {
   const LocalPort port(true);
-  const PeerProbe probe = probe_peer("b", port.address(), true);
+  const PeerProbe probe = probe_peer(at(port.address()), true);
   EXPECT_EQ(probe.name, "b");
   EXPECT_TRUE(probe.connected) << probe.connect_error;
   EXPECT_EQ(probe.ip, "127.0.0.1");
@@ -45,28 +47,29 @@ TEST(PeerProbe, ConnectsAndTellsTheWay) {
 
 TEST(PeerProbe, SaysWhyNobodyAnswers) {
   const LocalPort port(false);
-  const PeerProbe probe = probe_peer("b", port.address(), true);
+  const PeerProbe probe = probe_peer(at(port.address()), true);
   EXPECT_FALSE(probe.connected);
   EXPECT_EQ(probe.connect_error, "Connection refused");
   const PeerProbe nowhere =
-      probe_peer("b", {Address::Kind::kUnix, "", 0, "/nowhere/at/all.sock"}, true);
+      probe_peer(at({Address::Kind::kUnix, "", 0, "/nowhere/at/all.sock"}), true);
   EXPECT_EQ(nowhere.connect_error, "No such file or directory");
 }
 
 TEST(PeerProbe, ConnectsOnlyWhereItIsTold) {
   const LocalPort port(false);
-  const PeerProbe probe = probe_peer("b", port.address(), false);
+  const PeerProbe probe = probe_peer(at(port.address()), false);
   EXPECT_FALSE(probe.connected);
   EXPECT_EQ(probe.connect_error, "");
   EXPECT_EQ(probe.own_ip, "127.0.0.1");
 }
 
-TEST(PeerProbe, SaysThatANameLeadsNowhere) {
-  // The name is longer than a host name may be, so the resolver sends no request.
-  const PeerProbe probe =
-      probe_peer("b", {Address::Kind::kTcp, std::string(300, 'x'), 7471, ""}, true);
-  EXPECT_NE(probe.resolve_error, "");
+TEST(PeerProbe, SaysWhyNoAddressIsKnown) {
+  PeerConfig unknown = at({Address::Kind::kTcp, "host-b", 7471, ""});
+  unknown.why_unknown = "the lookup has failed";
+  const PeerProbe probe = probe_peer(unknown, true);
+  EXPECT_EQ(probe.resolve_error, "the lookup has failed");
   EXPECT_EQ(probe.ip, "");
+  EXPECT_FALSE(probe.connected);
 }
 
 }  // namespace

@@ -318,6 +318,11 @@ function noticesOf(status) {
     notices.push({tone: "bad", text: "The last reload was refused, and the configuration before it stays in use. "
         + `hatctl reload --dry-run lists all errors.\n${status.last_reload.error}`});
   }
+  for (const name of status.names.filter((one) => one.error)) {
+    notices.push({tone: name.addresses.length ? "warn" : "bad",
+                  text: `${name.name} cannot be looked up: ${name.error}. `
+                      + (name.addresses.length ? "Its last good answer is used." : "None of its addresses is known.")});
+  }
   notices.push(...securityNotices(status));
   return notices;
 }

@@ -106,6 +106,8 @@ class PooledCall final : public UpstreamUser, private UnitSink, private Deadline
   // Ends the parked state and returns the connection. The pool must have removed this PooledCall
   // from its list of parked calls.
   std::unique_ptr<UpstreamConnection> give_up();
+  // Returns true if the call's connection goes to an address that the server has.
+  bool connection_is_current() const { return connection_->is_at_current_address(); }
 
  private:
   enum class State : uint8_t {

@@ -15,33 +15,13 @@
 #include "daemon/proxy/worker.h"
 
 namespace hat {
-namespace {
-
-// Connects to the server over its ring, if it has one and listens there, and otherwise to
-// `upstream`.
-std::unique_ptr<ByteStream> connect(Worker& worker, const Served& served, StreamEvents& events) {
-  Reactor& reactor = worker.reactor();
-  if (served.config.ring) {
-    int error = 0;
-    if (auto stream = reactor.try_connect(*served.config.ring, events, error)) return stream;
-    if (worker.upstreams().may_warn_of_ring(served)) {
-      LOG(WARNING) << "serves." << served.config.service << ": no connection to "
-                   << to_string(*served.config.ring) << ": " << std::strerror(error)
-                   << "; connections use " << to_string(served.config.upstream)
-                   << " until the server listens at the ring";
-    }
-  }
-  return reactor.connect(served.config.upstream, events);
-}
-
-}  // namespace
 
 UpstreamConnection::UpstreamConnection(Worker& worker, std::shared_ptr<const Served> served,
                                        int32_t first_id)
     : worker_(worker),
       served_(std::move(served)),
       next_id_(first_id),
-      stream_(connect(worker, *served_, *this)),
+      stream_(connect()),
       bulk_(worker.counters().rdma.zero_copy_bytes) {
   worker_.counters().upstream_connects.add();
   worker_.counters().upstream_connections_open.add();
@@ -59,6 +39,44 @@ UpstreamConnection::UpstreamConnection(Worker& worker, std::shared_ptr<const Ser
       stream_(worker.reactor().resume(std::move(connection.descriptors), *this)),
       bulk_(worker.counters().rdma.zero_copy_bytes) {
   worker_.counters().upstream_connections_open.add();
+}
+
+// Connects to the server over its ring, if it has one and listens there, and otherwise to the first
+// address of `upstream`.
+std::unique_ptr<ByteStream> UpstreamConnection::connect() {
+  if (const auto& ring = served_->config.ring) {
+    int error = 0;
+    if (auto stream = worker_.reactor().try_connect(*ring, *this, error)) return stream;
+    if (worker_.upstreams().may_warn_of_ring(*served_)) {
+      LOG(WARNING) << "serves." << served_->config.service << ": no connection to "
+                   << to_string(*ring) << ": " << std::strerror(error) << "; connections use "
+                   << to_string(served_->config.upstream)
+                   << " until the server listens at the ring";
+    }
+  }
+  return connect_to_next();
+}
+
+// Returns the first address of the server's host that was not tried; null if there is none.
+const Address* UpstreamConnection::next_address() const {
+  const auto is_new = [&](const Address& one) {
+    return std::ranges::find(tried_, one) == tried_.end();
+  };
+  const auto next = std::ranges::find_if(served_->config.addresses, is_new);
+  return next == served_->config.addresses.end() ? nullptr : &*next;
+}
+
+std::unique_ptr<ByteStream> UpstreamConnection::connect_to_next() {
+  const Address* next = next_address();
+  if (next == nullptr) return worker_.reactor().connect(served_->config.upstream, *this);
+  tried_.push_back(*next);
+  return worker_.reactor().connect(*next, *this);
+}
+
+bool UpstreamConnection::is_at_current_address() const {
+  const std::vector<Address>& addresses = served_->config.addresses;
+  return addresses.empty() || tried_.empty() ||
+         std::ranges::find(addresses, tried_.back()) != addresses.end();
 }
 
 UpstreamConnection::~UpstreamConnection() {
@@ -215,6 +233,7 @@ bool UpstreamConnection::read_once() {
 
 // Passes on bytes that were read. `all` is true if no more bytes can be read now.
 void UpstreamConnection::take(Bytes bytes, bool all) {
+  may_try_next_ = false;
   // Bytes on an idle connection answer no call. The connection is closed, because a later call
   // could take these bytes for its reply.
   if (user_ == nullptr) return broke("unexpected bytes");
@@ -230,13 +249,26 @@ bool UpstreamConnection::send_zero_copy(AcceptedLink& link, const InboundLane& l
                     header, part);
 }
 
+// Connects to the next address of the server's host, if the connection is not made yet. Returns
+// false if there is none. No byte is lost: those that wait have not been written.
+bool UpstreamConnection::try_next_address() {
+  if (connected() || !may_try_next_ || input_ == Input::kEnded || next_address() == nullptr) {
+    return false;
+  }
+  stream_ = connect_to_next();
+  out_.continue_on(*stream_);
+  stream_->want_read(input_ == Input::kReading);
+  return true;
+}
+
 void UpstreamConnection::broke(const std::string& reason) {
-  if (dead_) return;
+  if (dead_ || try_next_address()) return;
   dead_ = true;
   stream_->want_read(false);
   stream_->want_write(false);
   if (user_ != nullptr) {
-    user_->on_upstream_broke(reason);
+    const std::string& unknown = served_->config.why_unknown;
+    user_->on_upstream_broke(connected() || unknown.empty() ? reason : unknown);
   } else {
     worker_.upstreams().on_idle_broke(*this);
   }
@@ -321,7 +353,9 @@ std::unique_ptr<UpstreamConnection> UpstreamPool::find_shared(
     std::uniform_int_distribution<int32_t> ids(UpstreamConnection::kFirstId);
     return std::make_unique<UpstreamConnection>(worker_, served, ids(random_));
   }
-  const auto giver = std::ranges::find_if(service.parked, &PooledCall::can_give_up);
+  const auto giver = std::ranges::find_if(service.parked, [](const PooledCall* call) {
+    return call->can_give_up() && call->connection_is_current();
+  });
   if (giver == service.parked.end()) return nullptr;
   PooledCall* const holder = *giver;
   service.parked.erase(giver);
@@ -338,8 +372,9 @@ std::unique_ptr<UpstreamConnection> UpstreamPool::acquire(
 void UpstreamPool::take_back(std::unique_ptr<UpstreamConnection> connection, bool reusable) {
   const std::shared_ptr<const Served> served = connection->served();
   Service& service = of(*served);
-  if (reusable && served->is_current && connection->takes_all() &&
-      !connection->replies().opaque() && !connection->replies().inside_unit()) {
+  if (reusable && served->is_current && connection->is_at_current_address() &&
+      connection->takes_all() && !connection->replies().opaque() &&
+      !connection->replies().inside_unit()) {
     service.idle.push_back(std::move(connection));
     service.check();
   } else {
@@ -377,6 +412,10 @@ void UpstreamPool::forget(PooledCall& call) { of(*call.served()).waiting.remove(
 void UpstreamPool::retire(const Served& served) {
   Service& service = of(served);
   for (auto& connection : std::exchange(service.idle, {})) {
+    if (served.is_current && connection->is_at_current_address()) {
+      service.idle.push_back(std::move(connection));
+      continue;
+    }
     forget_shared(service);
     worker_.defer_delete(std::move(connection));
   }

@@ -84,6 +84,8 @@ class UpstreamConnection final : public StreamEvents {
   // Returns how many bytes of a stream's window do not fit into the free space of the server's
   // ring; 0 for a server on a socket.
   size_t shortage() { return stream_->shortage(engine::kStreamWindowBytes); }
+  // Returns true if a new connection would go to the same address.
+  bool is_at_current_address() const;
   // Returns the number of bytes that wait to be written.
   size_t backlog() const { return out_.size(); }
   // Returns true if the connection is made and no bytes wait, so that write() writes at once.
@@ -179,6 +181,10 @@ class UpstreamConnection final : public StreamEvents {
   void change_to(Output next);
   void buffered(int64_t change);
   void on_write_error(int error);
+  std::unique_ptr<ByteStream> connect();
+  std::unique_ptr<ByteStream> connect_to_next();
+  const Address* next_address() const;
+  bool try_next_address();
   void broke(const std::string& reason);
 
   Worker& worker_;
@@ -198,6 +204,10 @@ class UpstreamConnection final : public StreamEvents {
   Carried carried_ = Carried::kChecked;
   bool end_wanted_ = false;  // a FIN must be sent once all bytes are written
   bool dead_ = false;        // the connection has failed or was abandoned; no event follows
+  // Addresses of ServedConfig::addresses, the last of them that of `stream_`; empty for a ring, a
+  // numeric upstream, or a connection that was detached.
+  std::vector<Address> tried_;
+  bool may_try_next_ = true;  // no byte has come from the server
   std::unique_ptr<ByteStream> stream_;
   BulkSender bulk_;
   BulkReceiver receiver_;
@@ -242,8 +252,8 @@ class UpstreamPool {
   void serve_waiting(const std::shared_ptr<const Served>& served);
   // Removes `call` from the calls that wait for a connection.
   void forget(PooledCall& call);
-  // Closes the idle shared connections of a service that a reload has removed or replaced. Those in
-  // use are closed when their calls end.
+  // Closes the idle shared connections of a service that a reload has removed or replaced, and
+  // those to addresses that the server no longer has. Those in use are closed when their calls end.
   void retire(const Served& served);
   // Removes an idle connection that has ended.
   void on_idle_broke(UpstreamConnection& connection);

@@ -47,6 +47,57 @@ TEST(UpstreamConnectionTest, ConnectsToTheRingIfTheServerListensThere) {
   EXPECT_EQ(connects_to(), "shm:/run/kv.ring");
 }
 
+// The server's host has three addresses, of which only the last takes connections.
+TEST(UpstreamConnectionTest, TriesTheAddressesOfItsServerUntilOneTakesTheConnection) {
+  FakeNode node;
+  const auto link = node.connect_link();
+  node.receive(link, hello_bytes("host-b", "host-a"));
+  NodeConfig config = node.worker->node();
+  config.serves[0].addresses = {*parse_address("tcp:10.0.0.1:1"), *parse_address("tcp:10.0.0.2:1"),
+                                *parse_address("tcp:[fd00::3]:1")};
+  node.set_node(config);
+  node.receive(link, frame_bytes({.kind = FrameKind::kOpen, .stream = 1}, "Kv"));
+  node.receive(link, frame_bytes({.kind = FrameKind::kRaw, .stream = 1}, "TLS?"));
+  const auto fail = [&](bool by_write) {
+    const auto tried = node.reactor.wires.back();
+    tried->error = ECONNREFUSED;
+    by_write ? tried->events->on_writable() : tried->events->on_readable();
+    EXPECT_TRUE(tried->closed);
+  };
+  EXPECT_EQ(node.reactor.wires.back()->address, "tcp:10.0.0.1:1");
+  fail(true);
+  EXPECT_EQ(node.reactor.wires.back()->address, "tcp:10.0.0.2:1");
+  fail(false);
+  const auto server = node.reactor.wires.back();
+  EXPECT_EQ(server->address, "tcp:[fd00::3]:1");
+  EXPECT_TRUE(server->reading);
+  EXPECT_TRUE(server->writing);
+  server->events->on_writable();
+  EXPECT_EQ(server->written, "TLS?");
+  const size_t connects = node.reactor.wires.size();
+  link->written.clear();
+  server->error = ECONNRESET;
+  FakeNode::read(server);
+  node.reactor.end_iteration();
+  EXPECT_EQ(node.reactor.wires.size(), connects) << "the server may have read the bytes";
+  EXPECT_NE(link->written, "");
+}
+
+TEST(UpstreamConnectionTest, AServerWithoutAKnownAddressIsReportedWithTheReason) {
+  FakeNode node;
+  const auto link = node.connect_link();
+  node.receive(link, hello_bytes("host-b", "host-a"));
+  NodeConfig config = node.worker->node();
+  config.serves[0].why_unknown = "the lookup of 'kv' has failed";
+  node.set_node(config);
+  node.receive(link, frame_bytes({.kind = FrameKind::kOpen, .stream = 1}, "Kv"));
+  node.receive(link, frame_bytes({.kind = FrameKind::kRaw, .stream = 1}, "TLS?"));
+  node.reactor.wires.back()->error = EADDRNOTAVAIL;
+  node.reactor.wires.back()->events->on_writable();
+  node.reactor.end_iteration();
+  EXPECT_THAT(link->written, testing::HasSubstr("the lookup of 'kv' has failed"));
+}
+
 // Returns what the node logs when it connects to the server.
 std::string log_of_connect(FakeNode& node, const std::shared_ptr<const Served>& served) {
   testing::internal::CaptureStderr();

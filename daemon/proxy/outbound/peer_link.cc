@@ -19,7 +19,7 @@ PeerLink::PeerLink(Worker& worker, const PeerConfig& peer, engine::SessionOption
     : worker_(worker),
       rdma_(rdma),
       without_lanes_(rdma == nullptr ? Fallback::kNoFabric : Fallback::kPeerHasNone),
-      plans_(std::make_shared<PeerPlans>(peer.name, worker.index(), seed)),
+      plans_(std::make_shared<PeerPlans>(peer.name, name_in_file(peer), worker.index(), seed)),
       registrations_(worker.reactor()),
       landings_(worker.counters().rdma.landed_bytes),
       link_(worker.reactor(), peer.link, std::move(options),

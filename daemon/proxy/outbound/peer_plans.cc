@@ -16,7 +16,7 @@ void PeerPlans::set_table(std::shared_ptr<const RoutingTable> table, TrialLanes&
   table_ = std::move(table);
   functions_.clear();
   for (const Route* route : table_->by_peer()) {
-    const CallPlan& plan = route->to(peer_);
+    const CallPlan& plan = route->to(measured_as_);
     const FunctionCounters& counters = route->metrics->at(Side::kClient, worker_);
     const auto known = all_.find(&counters);
     LearnedRoute* learned = known == all_.end() || !plan.learned ? nullptr : known->second.get();

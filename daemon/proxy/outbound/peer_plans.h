@@ -35,8 +35,13 @@ class PeerPlans {
     LearnedRoute* learned = nullptr;  // null before learn(), or if nothing is to learn
   };
 
-  PeerPlans(std::string peer, size_t worker, uint64_t seed)
-      : peer_(std::move(peer)), worker_(worker), seed_(seed) {}
+  // Makes an object without a table. `measured_as` is the peer whose profile counts
+  // (name_in_file()).
+  PeerPlans(std::string peer, std::string measured_as, size_t worker, uint64_t seed)
+      : peer_(std::move(peer)),
+        measured_as_(std::move(measured_as)),
+        worker_(worker),
+        seed_(seed) {}
 
   // Uses the functions and the choices of this table from now on. Releases the lanes in `lanes` of
   // choices that are no longer used.
@@ -67,6 +72,7 @@ class PeerPlans {
   std::string_view kept_choice(const Route& route) const;
 
   const std::string peer_;
+  const std::string measured_as_;
   const size_t worker_;
   const uint64_t seed_;
   std::shared_ptr<const LearnedChoices> kept_;  // null: none

@@ -20,7 +20,7 @@ import unittest
 
 import yaml
 
-from setting import (Client, PROGRAMS, Scenario, TApplicationException, main, manifest, start_server)
+from setting import (Client, PROGRAMS, Scenario, TApplicationException, edit, main, manifest, start_server)
 from certificates import Certificates, revoke
 from nodes import TwoNodes, ask, free_ports, hatrpc_address, wait_until
 from prometheus import MONITORING, Prometheus, rules
@@ -118,6 +118,7 @@ class Watched(Scenario):
         self.server = self.start_server()
         self.addCleanup(lambda: self.server.stop())  # a lambda, because no_server() replaces self.server
         address = hatrpc_address(self.server.addresses[0])
+        named = address.replace("127.0.0.1", "localhost")  # for the metrics about names
         elsewhere = f"tcp:127.0.0.1:{free_ports(1)[0]}"
         self.certificates = self.enterContext(Certificates(PROGRAMS, "host-a", "host-b"))
         revoke(self.certificates.folder)  # writes an empty revocation list
@@ -125,7 +126,7 @@ class Watched(Scenario):
         links["host-b"]["tls"]["crl"] = str(self.certificates.folder / "crl.pem")
         reads = {"thrift_transport": "framed", "thrift_protocol": "binary"}
         self.nodes = self.enterContext(TwoNodes(
-            PROGRAMS, guarded_manifest(), {"Probe": address, "Narrow": address}, endpoints={"Elsewhere": elsewhere},
+            PROGRAMS, guarded_manifest(), {"Probe": address, "Narrow": named}, endpoints={"Elsewhere": elsewhere},
             modes={"Probe": reads, "Narrow": {**reads, "max_connections": 1}}, http=True,
             links=links, limits={"max_message": "1MiB", "max_connections": 24, "drain_timeout": "300s"}))
         load = Load(self.nodes)
@@ -163,6 +164,7 @@ class Watched(Scenario):
                     "HatrpcOverloaded", "HatrpcCallsDenied", "HatrpcCallsWouldBeDenied", "HatrpcCallsFailing",
                     of=self.calls_that_fail())
         self.expect("HatrpcReloadRefused", of=self.a_bad_manifest())
+        self.expect("HatrpcNameLookupFails", of=self.a_name_that_does_not_exist())
         self.expect("HatrpcConnectionsRefused", "HatrpcFileDescriptorsRunOut", of=self.many_connections())
         self.expect("HatrpcServerUnreachable", of=self.no_server())
         self.expect("HatrpcRestarting", "HatrpcLinkFlapping", "HatrpcFallbackToTcp", of=self.restarts_without_rdma())
@@ -227,6 +229,17 @@ class Watched(Scenario):
         self.nodes.manifest.write_text(good, encoding="utf-8")
         for node in (self.nodes.a, self.nodes.b):
             self.assertEqual(ask(node.admin, "POST", "/reload")[0], 200)
+
+    @contextlib.contextmanager
+    def a_name_that_does_not_exist(self):
+        good = self.nodes.b.config.read_text(encoding="utf-8")
+        # A resolver asks no server about .onion (RFC 7686).
+        unused = {"upstream": "tcp:kv.onion:1"}
+        edit(self.nodes.b, lambda config: config["serves"].update(Unused=unused))
+        self.assertEqual(ask(self.nodes.b.admin, "POST", "/reload")[0], 200)
+        yield
+        self.nodes.b.config.write_text(good, encoding="utf-8")
+        self.assertEqual(ask(self.nodes.b.admin, "POST", "/reload")[0], 200)
 
     @contextlib.contextmanager
     def many_connections(self):

@@ -2,31 +2,16 @@
 """tests/e2e/scenarios/reload_node_test.py: changes hatrpcd.yaml while calls run; no call may fail."""
 
 import json
-import re
 import socket
 
-from setting import PROGRAMS, Callers, Client, Scenario, hatrpc_address, main, probe_nodes, start_server
+from setting import (PROGRAMS, Callers, Client, Scenario, calls_in, edit, hatrpc_address, main, probe_nodes,
+                     start_server)
 from free_ports import free_ports
 from nodes import Node, ask, wait_until
 
 
 def add(calls, number):
     assert calls.add(number, 1) == number + 1
-
-
-def edit(node, change):
-    """Changes the configuration file of a node; `change` gets the configuration and edits it."""
-    config = json.loads(node.config.read_text(encoding="utf-8"))
-    change(config)
-    node.config.write_text(json.dumps(config, indent=1), encoding="utf-8")
-
-
-def calls_in(node):
-    """Returns the number of calls of Probe.add that the node's server has answered."""
-    status, page = ask(node.admin, "GET", "/metrics")
-    assert status == 200, page
-    return sum(int(calls) for labels, calls in re.findall(r"^hatrpc_requests_total\{(.*)\} (\d+)$", page, re.MULTILINE)
-               if 'thrift_method="add"' in labels and 'side="server"' in labels)
 
 
 class ReloadNode(Scenario):

@@ -6,7 +6,9 @@ folder of the built test clients and servers.
 """
 
 import contextlib
+import json
 import pathlib
+import re
 import subprocess
 import sys
 import threading
@@ -17,7 +19,7 @@ PROGRAMS, PEERS = (pathlib.Path(word).resolve() for word in sys.argv[1:3])
 sys.path[:0] = [str(PEERS / "python" / "gen"), str(PEERS / "python" / "site")]
 
 import hatrpc  # noqa: E402
-from nodes import Server, TwoNodes, hatrpc_address  # noqa: E402
+from nodes import Server, TwoNodes, ask, hatrpc_address  # noqa: E402
 from peers import IDL, Peers  # noqa: E402
 from probe import ProbeOfTomorrow  # noqa: E402
 from thrift.protocol import TBinaryProtocol  # noqa: E402
@@ -83,7 +85,7 @@ class Callers:
                         self.calls += 1
             except Exception as error:  # of any kind: it is a call that has failed
                 if self.permitted is None or self.permitted not in str(error):
-                    self.errors.append(repr(error))
+                    self.errors.append(f"{error!r}: {error}")
                     return
 
     def __enter__(self):
@@ -108,6 +110,21 @@ def probe_nodes(server=None, manifest_text=None, **more):
     finally:
         if server is None:
             own.stop()
+
+
+def edit(node, change):
+    """Changes the configuration file of a node; `change` gets the configuration and edits it."""
+    config = json.loads(node.config.read_text(encoding="utf-8"))
+    change(config)
+    node.config.write_text(json.dumps(config, indent=1), encoding="utf-8")
+
+
+def calls_in(node):
+    """Returns the number of calls of Probe.add that the node's server has answered."""
+    status, page = ask(node.admin, "GET", "/metrics")
+    assert status == 200, page
+    return sum(int(calls) for labels, calls in re.findall(r"^hatrpc_requests_total\{(.*)\} (\d+)$", page, re.MULTILINE)
+               if 'thrift_method="add"' in labels and 'side="server"' in labels)
 
 
 class Scenario(unittest.TestCase):

@@ -1,0 +1,327 @@
+# SPDX-License-Identifier: Apache-2.0
+"""tests/e2e/scenarios/discovery_test.py: peers and upstreams that are names, with a real DNS server whose answers change.
+
+All programs run in a network namespace, where the DNS server dnsmasq has port 53. The daemons of the peers have
+addresses of the loopback interface, so that their links can also have RDMA lanes of the fabric `loop`.
+"""
+
+import json
+import os
+import pathlib
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import types
+
+from setting import PROGRAMS, Callers, Client, Scenario, calls_in, edit, hatrpc_address, main, manifest, start_server
+from certificates import Certificates
+from nodes import Node, ask, wait_until
+
+DNS = "127.0.0.53"
+LINK_PORT = 7471
+ENDPOINT = "127.0.0.1:9090"
+RESOLV_CONF = f"nameserver {DNS}\nsearch example\n"
+
+
+class DnsServer:
+    """dnsmasq with records that set() replaces. While it is not running, the kernel refuses queries."""
+
+    def __init__(self):
+        self.process = None
+
+    def set(self, *options):
+        self.stop()
+        self.process = subprocess.Popen(
+            ["dnsmasq", "--keep-in-foreground", "--conf-file=/dev/null", "--no-resolv", "--no-hosts", "--user=root",
+             "--pid-file=", f"--listen-address={DNS}", "--bind-interfaces", "--local=/example/", "--local-ttl=1",
+             "--host-record=ready.example,127.0.0.1", *options])
+        wait_until("dnsmasq answers", lambda: socket.getaddrinfo("ready.example", 1))
+
+    def stop(self):
+        if self.process:
+            self.process.terminate()
+            self.process.wait()
+            self.process = None
+
+
+def hosts(name, *addresses):
+    return [f"--host-record={name},{address}" for address in addresses]
+
+
+def add(calls, number):
+    assert calls.add(number, 1) == number + 1
+
+
+class Discovery(Scenario):
+    def run(self, result=None):
+        """Runs the test in a temporary folder; after a failure, prints the end of each daemon's log."""
+        with tempfile.TemporaryDirectory(prefix="hatrpc-e2e-") as folder:
+            self.folder = pathlib.Path(folder)
+            failed = len(result.failures) + len(result.errors)
+            super().run(result)
+            if len(result.failures) + len(result.errors) > failed:
+                for log in self.folder.glob("*/log"):
+                    print(f"--- the end of {log.parent.name}'s log:\n{log.read_text(encoding='utf-8')[-4000:]}")
+
+    def setUp(self):
+        (self.folder / "manifests").mkdir()
+        (self.folder / "manifests" / "probe.yaml").write_text(manifest(), encoding="utf-8")
+        self.dns = DnsServer()
+        self.addCleanup(self.dns.stop)
+        self.nodes = types.SimpleNamespace(endpoints={"Probe": f"tcp:{ENDPOINT}"})
+
+    def start_node(self, config):
+        node = Node(PROGRAMS, self.folder, {"workers": 2, **config})
+        self.addCleanup(node.stop)
+        node.start()
+        return node
+
+    def start_peer(self, number, address=None, port=LINK_PORT, link=None, **more):
+        """Starts a daemon with a server of its own, at 127.0.0.NUMBER or `address`; `link`: its security."""
+        server = start_server()
+        self.addCleanup(server.stop)
+        return self.start_node({
+            "node": f"host-{number}",
+            "link": {"listen": f"tcp:{address or f'127.0.0.{number}'}:{port}", **(link or {"insecure": True})},
+            "serves": {"Probe": {"upstream": hatrpc_address(server.addresses[0])}}, **more})
+
+    def start_client(self, link, peer="kv", link_of_node=None, **more):
+        return self.start_node({
+            "node": "host-a", "link": link_of_node or {"insecure": True}, "peers": {peer: {"link": link, "serves": ["Probe"]}},
+            "endpoints": [{"listen": f"tcp:{ENDPOINT}", "service": "Probe"}], **more})
+
+    def peers_up(self, node):
+        return {link["peer"] for link in node.get("/status")["links"] if link["up"]}
+
+    def wait_for_peers(self, node, *members):
+        wait_until(f"links to {members} are up, and no others", lambda: self.peers_up(node) == set(members))
+
+    def calibrate(self, node, peer):
+        """Returns the exit status and the output of `hatctl calibrate`."""
+        done = subprocess.run([PROGRAMS / "hatctl", "--socket", node.admin, "calibrate", peer], stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT, text=True, check=False)
+        return done.returncode, done.stdout
+
+    def call_from_new_clients(self, count):
+        for number in range(1, count + 1):
+            with Client(self.nodes) as calls:
+                add(calls, number)
+
+    def test_daemons_come_and_go_under_load(self):
+        peers = {number: self.start_peer(number) for number in (2, 3, 4)}
+        name = {number: f"kv@127.0.0.{number}:{LINK_PORT}" for number in peers}
+        self.dns.set(*hosts("kv.example", "127.0.0.2"))
+        # A search domain completes the name. One worker, which takes the peers in turn.
+        client = self.start_client(f"dns:kv:{LINK_PORT}", workers=1)
+        self.assertEqual(self.peers_up(client), {name[2]}, "the names are known before the first call")
+        with Callers(self.nodes, 4, add) as load:
+            wait_until("the load runs", lambda: load.calls > 100)
+            self.dns.set(*hosts("kv.example", "127.0.0.2", "127.0.0.3", "127.0.0.4"))
+            self.wait_for_peers(client, *name.values())
+            self.call_from_new_clients(9)
+            for number in (3, 4):
+                self.assertGreaterEqual(calls_in(peers[number]), 3, "a third of the new clients")
+            self.dns.set(*hosts("kv.example", "127.0.0.3"))
+            self.wait_for_peers(client, name[3])
+            before, carried = calls_in(peers[3]), load.calls
+            self.call_from_new_clients(9)
+            self.assertEqual(calls_in(peers[3]), before + 9)
+            wait_until("the connections that exist stay where they are", lambda: load.calls > carried + 100)
+            self.assertGreater(sum(len(link["lanes"]) for link in client.get("/status")["links"]), 0, "RDMA lanes")
+        self.assertEqual(load.errors, [])
+
+    def test_a_dns_server_that_fails_takes_no_address_away(self):
+        self.start_peer(2)
+        self.dns.set(*hosts("kv.example", "127.0.0.2"))
+        client = self.start_client(f"dns:kv.example:{LINK_PORT}")
+        name = f"dns:kv.example:{LINK_PORT}"
+        with Callers(self.nodes, 2, add) as load:
+            self.dns.stop()
+            wait_until("a lookup has failed", lambda: client.get("/status")["names"][0]["error"])
+            [known] = client.get("/status")["names"]
+            self.assertEqual(known["addresses"], [f"tcp:127.0.0.2:{LINK_PORT}"])
+            self.assertIn("the last good answer stays in use", client.log())
+            page = ask(client.admin, "GET", "/metrics")[1]
+            self.assertIn(f'hatrpc_discovery_addresses{{name="{name}"}} 1\n', page)
+            self.assertIn(f'hatrpc_discovery_failing{{name="{name}"}} 1\n', page)
+            self.call_from_new_clients(2)
+            self.dns.set()  # the name no longer exists, which counts as a failure too
+            wait_until("the answer is that the name does not exist",
+                       lambda: "not found" in client.get("/status")["names"][0]["error"])
+            self.call_from_new_clients(2)
+            self.dns.set(*hosts("kv.example", "127.0.0.2"))
+            wait_until("the name is known again", lambda: not client.get("/status")["names"][0]["error"], 40)
+        self.assertEqual(load.errors, [])
+
+    def test_a_dns_server_that_is_silent_at_the_start(self):
+        self.start_peer(2)
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as silent:
+            silent.bind((DNS, 53))
+            began = time.monotonic()
+            client = self.start_client(f"dns:kv.example:{LINK_PORT}", limits={"connect_timeout": "60s"})
+            self.assertLess(time.monotonic() - began, 10)
+            self.assertIn("has not been looked up yet", client.get("/status")["links"][0]["last_error"])
+        self.dns.set(*hosts("kv.example", "127.0.0.2"))
+        self.wait_for_peers(client, f"kv@127.0.0.2:{LINK_PORT}")
+
+    def test_a_reload_puts_names_in_the_place_of_addresses_under_load(self):
+        peer = self.start_peer(2)
+        upstream = json.loads(peer.config.read_text())["serves"]["Probe"]["upstream"].removeprefix("tcp:127.0.0.1:")
+        self.dns.set(*hosts("kv.example", "127.0.0.2"), *hosts("server.example", "127.0.0.1"))
+        client = self.start_client(f"tcp:127.0.0.2:{LINK_PORT}", peer="host-2")
+        with Callers(self.nodes, 4, add) as load:
+            wait_until("the load runs", lambda: load.calls > 100)
+            for node, change in (
+                    (client, lambda config: config["peers"]["host-2"].update(link=f"dns:kv.example:{LINK_PORT}")),
+                    (peer, lambda config: config["serves"]["Probe"].update(upstream=f"tcp:server.example:{upstream}"))):
+                edit(node, change)
+                self.assertEqual(ask(node.admin, "POST", "/reload")[0], 200)
+                self.assertTrue(node.get("/status")["names"][0]["addresses"], "the reload has waited for the answer")
+                self.call_from_new_clients(4)
+        self.assertEqual(load.errors, [])
+        self.wait_for_peers(client, f"host-2@127.0.0.2:{LINK_PORT}")
+
+    def test_a_takeover_and_a_change_of_names_under_load(self):
+        self.start_peer(2)
+        self.start_peer(3)
+        self.dns.set(*hosts("kv.example", "127.0.0.2"))
+        client = self.start_client(f"dns:kv.example:{LINK_PORT}")
+        with Callers(self.nodes, 4, add) as load:
+            wait_until("the load runs", lambda: load.calls > 100)
+            self.dns.set(*hosts("kv.example", "127.0.0.2", "127.0.0.3"))
+            old = client.take_over()
+            self.wait_for_peers(client, f"kv@127.0.0.2:{LINK_PORT}", f"kv@127.0.0.3:{LINK_PORT}")
+            self.assertEqual(old.wait(30), 0)
+            carried = load.calls
+            wait_until("the load runs", lambda: load.calls > carried + 100)
+        self.assertEqual(load.errors, [])
+
+    def test_a_group_with_certificates(self):
+        with Certificates(PROGRAMS, "host-a", "kv", "host-3") as certificates:
+            self.start_peer(2, link=certificates.tls("kv"))
+            self.start_peer(3, link=certificates.tls("host-3"))
+            self.dns.set(*hosts("kv.example", "127.0.0.2", "127.0.0.3"))
+            client = self.start_client(f"dns:kv.example:{LINK_PORT}", link_of_node=certificates.tls("host-a"))
+            self.wait_for_peers(client, f"kv@127.0.0.2:{LINK_PORT}")
+            errors = {link["peer"]: link["last_error"] for link in client.get("/status")["links"]}
+            self.assertIn("host-3", errors[f"kv@127.0.0.3:{LINK_PORT}"], "its certificate lacks the name of the group")
+            self.call_from_new_clients(4)
+
+    def test_a_node_that_is_in_the_group_that_it_calls(self):
+        other = self.start_peer(2)
+        self.dns.set(*hosts("kv.example", "127.0.0.2", "127.0.0.3"))
+        own = self.start_peer(3, workers=1, peers={"kv": {"link": f"dns:kv.example:{LINK_PORT}", "serves": ["Probe"]}},
+                              endpoints=[{"listen": f"tcp:{ENDPOINT}", "service": "Probe"}])
+        self.wait_for_peers(own, f"kv@127.0.0.2:{LINK_PORT}", f"kv@127.0.0.3:{LINK_PORT}")
+        self.call_from_new_clients(4)
+        self.assertEqual([calls_in(node) for node in (other, own)], [2, 2])
+        status, output = self.calibrate(own, "kv")
+        self.assertEqual(status, 0, output)
+        self.assertIn("kv@127.0.0.2", output)
+        status, output = self.calibrate(own, f"kv@127.0.0.3:{LINK_PORT}")
+        self.assertEqual(status, 1, output)
+        self.assertIn("is this node itself", output)
+
+    def test_calls_wait_for_a_name_that_comes_late(self):
+        self.start_peer(2)
+        client = self.start_client(f"dns:kv.example:{LINK_PORT}", limits={"peer_wait": "20s"})
+        with Callers(self.nodes, 2, add) as load:
+            self.assertIn("kv.example", client.get("/status")["links"][0]["last_error"])
+            self.dns.set(*hosts("kv.example", "127.0.0.2"))
+            self.wait_for_peers(client, f"kv@127.0.0.2:{LINK_PORT}")
+            wait_until("the calls run", lambda: load.calls > 100)
+        self.assertEqual(load.errors, [])
+
+    def test_a_call_to_an_unknown_name_fails_and_says_why(self):
+        self.dns.set()
+        self.start_client(f"dns:kv.example:{LINK_PORT}", limits={"peer_wait": "10ms"})
+        with Client(self.nodes) as calls:
+            error = self.assert_fails(lambda: calls.add(1, 1), "peer_unreachable")
+        self.assertRegex(error.message, r"kv at dns:kv\.example:7471: the lookup of 'kv\.example' has failed: ")
+
+    def test_a_service_with_ports_priorities_and_an_ipv6_address(self):
+        run("ip", "address", "add", "fd00::2/128", "dev", "lo")
+        self.addCleanup(run, "ip", "address", "del", "fd00::2/128", "dev", "lo")
+        peers = [self.start_peer(2, port=7001), self.start_peer(3, address="[fd00::2]", port=7002),
+                 self.start_peer(4, port=7003)]
+        service = "--srv-host=_hatrpcd._tcp.example"
+        self.dns.set(*hosts("two.example", "127.0.0.2"), *hosts("three.example", "fd00::2"),
+                     *hosts("four.example", "127.0.0.4"), f"{service},two.example,7001,1", f"{service},three.example,7002,1",
+                     f"{service},four.example,7003,2")
+        client = self.start_client("srv:_hatrpcd._tcp.example", workers=1)
+        self.wait_for_peers(client, "kv@127.0.0.2:7001", "kv@[fd00::2]:7002")
+        self.call_from_new_clients(8)
+        self.assertEqual([calls_in(peer) for peer in peers], [4, 4, 0], "the priority number of host-4 is higher")
+        self.dns.set(*hosts("four.example", "127.0.0.4"), f"{service},four.example,7003,2")
+        self.wait_for_peers(client, "kv@127.0.0.4:7003")
+
+    def test_many_addresses_which_need_an_answer_by_tcp(self):
+        self.start_peer(2)
+        self.dns.set(*hosts("kv.example", "127.0.0.2"), *hosts("many.example", *(f"127.0.1.{i}" for i in range(1, 101))))
+        client = self.start_client(f"dns:kv.example:{LINK_PORT}")
+        edit(client, lambda config: config["peers"].update(many={"link": "dns:many.example:1"}))
+        self.assertEqual(ask(client.admin, "POST", "/reload")[0], 200)
+        wait_until("all addresses are known",
+                   lambda: 'hatrpc_discovery_addresses{name="dns:many.example:1"} 100\n'
+                   in ask(client.admin, "GET", "/metrics")[1])
+
+    def test_an_upstream_whose_first_address_refuses(self):
+        server = start_server("127.0.0.7:0")
+        self.addCleanup(server.stop)
+        port = server.addresses[0].rpartition(":")[2]
+        self.dns.set(*hosts("kv.example", "127.0.0.6", "127.0.0.7"))
+        for mode in ("mirror", "shared"):
+            with self.subTest(mode):
+                peer = self.start_node({
+                    "node": f"host-{mode}", "link": {"listen": f"tcp:127.0.0.2:{LINK_PORT}", "insecure": True},
+                    "serves": {"Probe": {"upstream": f"tcp:kv.example:{port}", "mode": mode}}})
+                client = self.start_client(f"tcp:127.0.0.2:{LINK_PORT}", f"host-{mode}", node=f"client-{mode}")
+                self.call_from_new_clients(3)
+                client.stop()
+                peer.stop()
+
+    def test_an_upstream_that_moves(self):
+        first, second = start_server("127.0.0.6:9191"), start_server("127.0.0.7:9191")
+        self.addCleanup(second.stop)
+        self.dns.set(*hosts("kv.example", "127.0.0.6"))
+        peer = self.start_node({"node": "host-2", "link": {"listen": f"tcp:127.0.0.2:{LINK_PORT}", "insecure": True},
+                                "serves": {"Probe": {"upstream": "tcp:kv.example:9191", "mode": "shared"}}})
+        self.start_client(f"tcp:127.0.0.2:{LINK_PORT}", peer="host-2")
+        with Callers(self.nodes, 4, add) as load:
+            wait_until("the load runs", lambda: load.calls > 100)
+            self.dns.set(*hosts("kv.example", "127.0.0.7"))
+            wait_until("the new address is used", lambda: "the changed addresses are in use" in peer.log())
+            carried = load.calls
+            wait_until("calls go to the new address", lambda: load.calls > carried + 100)
+            first.stop()
+            wait_until("calls run", lambda: load.calls > carried + 200)
+        self.assertEqual(load.errors, [])
+
+    def test_a_name_in_etc_hosts(self):
+        self.start_peer(2, address="127.0.0.1")
+        client = self.start_client(f"dns:localhost:{LINK_PORT}")
+        self.assertIn(f"kv@127.0.0.1:{LINK_PORT}", self.peers_up(client))
+        self.call_from_new_clients(4)
+
+
+def run(*command):
+    subprocess.run(command, check=True)
+
+
+if __name__ == "__main__":
+    if "--inside" not in sys.argv:
+        user = [] if os.geteuid() == 0 else ["--user", "--map-root-user"]
+        os.execvp("unshare", ["unshare", "--net", "--mount", *user, sys.executable, *sys.argv, "--inside"])
+    sys.argv.remove("--inside")
+    for tool in ("dnsmasq", "ip", "mount"):
+        if shutil.which(tool) is None:
+            raise SystemExit(f"discovery: {tool} is not installed; it is in Debian's dnsmasq-base, iproute2 or mount")
+    run("ip", "link", "set", "lo", "up")
+    with tempfile.NamedTemporaryFile("w") as resolv_conf:
+        resolv_conf.write(RESOLV_CONF)
+        resolv_conf.flush()
+        run("mount", "--bind", resolv_conf.name, "/etc/resolv.conf")
+        main()
