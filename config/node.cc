@@ -275,6 +275,8 @@ void read_peers(const YamlValue& value, const std::filesystem::path& folder,
                   {{"link", true, [&](const YamlValue& link) { read_peer_link(link, peer); }},
                    into("identity", false, peer.identity, read_identity_rule),
                    located_file("profile", peer.profile, peer.profile_location),
+                   into("weight", false, peer.weight, number_of<uint32_t>(1, kPeerWeightMax)),
+                   into("zone", false, peer.zone, read_node_name),
                    {"serves", false, [&](const YamlValue& services) {
                       peer.serves = read_names_list(services, "serves");
                     }}});
@@ -418,6 +420,7 @@ NodeConfig parse(const std::string& text, const std::string& file, Diagnostics& 
   };
   read_keys(*document, "node configuration",
             {into("node", true, node.node, read_own_name),
+             into("zone", false, node.zone, read_own_name),
              {"fabric", false, [&](const YamlValue& v) { node.fabric = read_fabric(v); }},
              into("workers", false, node.workers, read_workers),
              {"worker_cores", false,

@@ -114,6 +114,9 @@ struct PeerConfig {
   // The services that the peer serves, for endpoints without `peers`.
   std::vector<std::string> serves{};
   PeerLinkKind kind = PeerLinkKind::kAddress;
+  // How many new client connections this peer gets for each one of a peer with the weight 1.
+  uint32_t weight = 1;
+  std::string zone{};  // peers in the node's own zone are preferred; empty: in no zone
   // Members that the file does not have, set by expand() (daemon/discovery/expand.h):
   std::string group{};        // the peer of the file to which this daemon belongs, or empty
   std::string why_unknown{};  // the reason why no address is known, or empty
@@ -129,8 +132,9 @@ struct EndpointConfig {
   Address listen;
   std::string service;  // the service that clients of this endpoint call
   // The peers that serve the service. If the file names none, these are the peers with the service
-  // in their `serves`. Each new client connection takes the next peer of the list that can take
-  // calls (the first again after the last), and stays with this peer.
+  // in their `serves`. Each new client connection takes one that can take calls
+  // (daemon/proxy/outbound/peer_choice.h), and stays with this peer as long as its server keeps
+  // state for it.
   std::vector<std::string> peers;
   uint32_t mode = 0660;  // for a unix socket: the permission bits of its path
   std::string group;     // for a unix socket: the owning group of its path; empty: the daemon's
@@ -214,6 +218,8 @@ struct Limits {
 };
 Limits default_limits();
 
+inline constexpr uint32_t kPeerWeightMax = 1000;
+
 // The key `worker_cores`: the cores on which workers run. config/worker_placement.h applies it.
 struct WorkerCores {
   enum class Kind : uint8_t {
@@ -231,6 +237,9 @@ inline constexpr uint32_t kWorkersMax = 64;
 struct NodeConfig {
   // The node's name. If the file has "$VARIABLE", this is the value of that environment variable.
   std::string node;
+  // The zone of the node, such as a rack or a data centre, or empty. If the file has "$VARIABLE",
+  // this is the value of that environment variable.
+  std::string zone;
   FabricConfig fabric;
   // 0 (`auto`): one for each core that `worker_cores` lists, at most kWorkersMax; without a list, a
   // quarter of the cores, at least 1, at most 8.

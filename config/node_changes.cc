@@ -69,6 +69,8 @@ void compare_peers(NodeChanges& changes, const NodeConfig& before, const NodeCon
         compare(lines, key + ".link", link_text(old), link_text(next));
         compare(lines, key + ".identity", or_none(old.identity), or_none(next.identity));
         compare(lines, key + ".profile", or_none(old.profile), or_none(next.profile));
+        compare(lines, key + ".weight", std::to_string(old.weight), std::to_string(next.weight));
+        compare(lines, key + ".zone", or_none(old.zone), or_none(next.zone));
       });
 }
 
@@ -141,6 +143,7 @@ void compare_files(NodeChanges& changes, const NodeConfig& before, const NodeCon
     for (const ConfigPath& path : paths) all.push_back(path.path);
     return list_text(all);
   };
+  compare(lines, "zone", or_none(before.zone), or_none(after.zone));
   compare(lines, "manifests", text(before.manifests), text(after.manifests));
   compare(lines, "peer_files", text(before.peer_files), text(after.peer_files));
   compare(lines, "profile", or_none(before.profile), or_none(after.profile));

@@ -37,8 +37,8 @@ TEST_P(NodeDiagnostic, IsNamedWithItsPlace) {
 }
 
 const std::string kKeys =
-    "; expected one of node, fabric, workers, worker_cores, worker_nice, manifests, peer_files, "
-    "profile, learned, link, peers, endpoints, serves, admin, limits\n";
+    "; expected one of node, zone, fabric, workers, worker_cores, worker_nice, manifests, "
+    "peer_files, profile, learned, link, peers, endpoints, serves, admin, limits\n";
 
 INSTANTIATE_TEST_SUITE_P(
     Rows, NodeDiagnostic,
@@ -146,6 +146,22 @@ TEST(NodeConfig, TheLinkOfAPeerNamesADaemonOrSeveral) {
                      "n.yaml", diagnostics);
     EXPECT_THAT(diagnostics.text(), testing::HasSubstr(error)) << link;
   }
+}
+
+TEST(NodeConfig, AZoneCanComeFromTheEnvironment) {
+  setenv("RACK", "rack-7", 1);
+  Diagnostics diagnostics;
+  const NodeConfig node = read_node_config(
+      "node: a\nzone: $RACK\nlink: {insecure: true}\n"
+      "peers: {b: {link: 'tcp:h:1', zone: rack-8, weight: 1000}, c: {link: 'tcp:h:2'}}\n",
+      "n.yaml", diagnostics);
+  unsetenv("RACK");
+  ASSERT_EQ(diagnostics.text(), "");
+  EXPECT_EQ(node.zone, "rack-7");
+  EXPECT_EQ(node.peers[0].zone, "rack-8");
+  EXPECT_EQ(node.peers[0].weight, 1000u);
+  EXPECT_EQ(node.peers[1].zone, "");
+  EXPECT_EQ(node.peers[1].weight, 1u);
 }
 
 TEST(NodeConfig, ARingNextToATcpAddressIsAnEndpointOfItsOwn) {

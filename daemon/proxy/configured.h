@@ -14,26 +14,34 @@
 #include <vector>
 
 #include "config/node.h"
+#include "daemon/proxy/outbound/peer_choice.h"
 
 namespace hat {
 
-// Holds one entry of the node's configuration.
-template <class Config>
-struct Configured {
-  Config config;
-  uint32_t number;  // unique among the current entries of this kind and those that are still used
-  bool is_current = true;  // false after a reload that removed or replaced the entry
-  size_t connections = 0;  // of an endpoint: its client connections
+// An endpoint. `number` is unique among the current entries of this kind and those that are still
+// used. `is_current` is false after a reload that removed or replaced the entry.
+struct Endpoint {
+  EndpointConfig config;
+  uint32_t number;
+  bool is_current = true;
+  size_t connections = 0;  // of clients
+  PeerTurns turns{};       // of `config.peers`
+  FailingPeers failing{};
 };
 
-using Endpoint = Configured<EndpointConfig>;
-using Served = Configured<ServedConfig>;
+// A served service; `number` and `is_current` as above.
+struct Served {
+  ServedConfig config;
+  uint32_t number;
+  bool is_current = true;
+};
 
 // Keeps all entries of one kind, in the order of the configuration.
-template <class Config>
+template <class Value>
 class ConfiguredList {
  public:
-  using Entry = std::shared_ptr<Configured<Config>>;
+  using Config = decltype(Value::config);
+  using Entry = std::shared_ptr<Value>;
 
   const std::vector<Entry>& all() const { return all_; }
 
@@ -64,13 +72,13 @@ class ConfiguredList {
         std::ranges::find_if(by_number_, [](const auto& entry) { return entry.expired(); });
     const auto number = static_cast<uint32_t>(free - by_number_.begin());
     if (free == by_number_.end()) by_number_.emplace_back();
-    auto made = std::make_shared<Configured<Config>>(config, number);
+    auto made = std::make_shared<Value>(config, number);
     by_number_[number] = made;
     return made;
   }
 
   std::vector<Entry> all_;
-  std::vector<std::weak_ptr<Configured<Config>>> by_number_;
+  std::vector<std::weak_ptr<Value>> by_number_;
 };
 
 }  // namespace hat

@@ -4,6 +4,7 @@
 #include <glog/logging.h>
 
 #include <algorithm>
+#include <functional>
 
 #include "config/node_changes.h"
 
@@ -39,6 +40,7 @@ Worker::Worker(Reactor& reactor, Setup setup)
       routes_(setup_.routes),
       deadlines_(reactor),
       upstreams_(*this, setup_.seed),
+      choosing_{PeerChoice(setup_.seed + 1), {}, {}},
       deferred_(std::make_unique<Deferred>()),
       next_iteration_(reactor.timer([] {})) {
   reactor_.add_iteration_events(*this);
@@ -114,19 +116,54 @@ void Worker::defer_delete(ClientConnection& connection) {
   connections_.erase(found);
 }
 
-PeerLink* Worker::choose_peer(PeerNames peers) {
+PeerLink* Worker::choose_peer(PeerNames peers, Endpoint& endpoint) {
+  auto& [choice, usable, candidates] = choosing_;
+  usable.clear();
+  candidates.clear();
+  // The best rank of a usable peer so far; only peers of this rank are in the lists.
+  int best = 0;
   for (size_t i = 0; i < peers.size(); ++i) {
-    const auto found = peers_.find(peers[(next_peer_ + i) % peers.size()]);
+    const auto found = peers_.find(peers[i]);
     if (found == peers_.end() || !found->second.link().takes_calls()) continue;
-    if (peers.size() > 1) next_peer_ = (next_peer_ + i + 1) % peers.size();
-    return &found->second;
+    PeerLink& peer = found->second;
+    const bool fails = endpoint.failing.contains(&peer, reactor_.now());
+    const int rank = (fails ? 0 : 2) + (peer.is_near() ? 1 : 0);
+    if (rank < best) continue;
+    if (rank > best) {
+      usable.clear();
+      candidates.clear();
+      best = rank;
+    }
+    usable.push_back(&peer);
+    candidates.push_back({i, peer.weight(), peer.unanswered()});
   }
+  if (!usable.empty()) return usable[choice.choose(candidates, endpoint.turns)];
   for (const std::string& name : peers) {
     if (const auto found = peers_.find(name); found != peers_.end()) {
       found->second.link().connect_now();
     }
   }
   return nullptr;
+}
+
+PeerLink* Worker::better_peer(const PeerLink& current, PeerNames peers, const Endpoint& endpoint) {
+  const auto takes_calls = [&](const PeerLink& peer) {
+    return peer.link().takes_calls() && !endpoint.failing.contains(&peer, reactor_.now());
+  };
+  const auto found = peers_.find(peers[choosing_.choice.any(peers.size())]);
+  if (found == peers_.end()) return nullptr;
+  PeerLink& other = found->second;
+  if (!has_fewer_calls({0, other.weight(), 2 * (other.unanswered() + 1)},
+                       {0, current.weight(), current.unanswered() + 1}) ||
+      !takes_calls(other)) {
+    return nullptr;
+  }
+  if (node().zone.empty() || other.is_near()) return &other;
+  const bool has_near_peer = std::ranges::any_of(peers, [&](const std::string& name) {
+    const auto near = peers_.find(name);
+    return near != peers_.end() && near->second.is_near() && takes_calls(near->second);
+  });
+  return has_near_peer ? nullptr : &other;
 }
 
 bool Worker::peers_hopeless(PeerNames peers, TimePoint since) const {
@@ -194,6 +231,7 @@ PeerLink& Worker::make_link(const PeerConfig& peer) {
   DCHECK(is_new);
   made->second.plans().set_table(routes_, made->second);
   made->second.plans().set_kept(setup_.kept);
+  made->second.set_preference(peer, node());
   return made->second;
 }
 
@@ -303,6 +341,7 @@ void Worker::set_peers(const std::vector<PeerConfig>& before) {
   for (const PeerConfig& peer : node().peers) {
     if (const auto kept = peers_.find(peer.name); kept != peers_.end()) {
       kept->second.link().set_options(session_options(peer), node().limits.reconnect_backoff_max);
+      kept->second.set_preference(peer, node());
       continue;
     }
     counters().peer_sessions.add_peer(peer.name);
@@ -323,6 +362,7 @@ void Worker::set_node(std::shared_ptr<const NodeConfig> node,
   reactor_.assert_in_loop();
   const std::shared_ptr<const NodeConfig> before = std::exchange(setup_.node, std::move(node));
   set_local(*setup_.node);
+  for (const auto& endpoint : local_.endpoints.all()) endpoint->turns = {};
   set_routes(std::move(routes));
   set_peers(before->peers);
   on_link_news();

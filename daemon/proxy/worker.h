@@ -29,6 +29,7 @@
 #include "daemon/proxy/inbound/server_stream.h"
 #include "daemon/proxy/inbound/upstream.h"
 #include "daemon/proxy/outbound/client_connection.h"
+#include "daemon/proxy/outbound/peer_choice.h"
 #include "daemon/proxy/outbound/peer_link.h"
 #include "daemon/proxy/successor.h"
 #include "daemon/routing/routing_table.h"
@@ -149,10 +150,17 @@ class Worker final : public IterationEvents {
   // Returns true if the configuration has a peer with this name.
   bool has_peer(const std::string& name) const { return peers_.contains(name); }
   using PeerNames = std::span<const std::string>;
-  // Returns the link to one of `peers` whose link can carry new calls now; successive calls return
-  // the peers in turn. If no link can carry new calls, makes the links to all `peers` connect, and
-  // returns nullptr.
-  PeerLink* choose_peer(PeerNames peers);
+  // Returns the link to one of those `peers` whose link can carry new calls now: if possible to one
+  // that does not fail calls of `endpoint`, which has these peers, and to one in the node's zone;
+  // among these as PeerChoice says. If no link can carry new calls, makes the links to all `peers`
+  // connect, and returns nullptr.
+  PeerLink* choose_peer(PeerNames peers, Endpoint& endpoint);
+  // Returns the link to one of `peers`, chosen at random, if a call of `endpoint` that would
+  // otherwise use `current` should rather use it: even with this call, at most half as many calls
+  // for its weight would wait for it. Otherwise returns null. Call it only if at least kPileUp
+  // calls of this worker wait for `current`.
+  static constexpr size_t kPileUp = 4;
+  PeerLink* better_peer(const PeerLink& current, PeerNames peers, const Endpoint& endpoint);
   // Returns true if none of `peers` can be reached: each link has been down for longer than
   // limits.peer_wait, and an attempt to connect that began at or after `since` has failed.
   bool peers_hopeless(PeerNames peers, TimePoint since) const;
@@ -240,6 +248,12 @@ class Worker final : public IterationEvents {
   PeerLink& make_link(const PeerConfig& peer);
   void on_iteration_end() override;
   void flush();
+  // The lists are used only by choose_peer(). They keep their memory, so that it allocates none.
+  struct Choosing {
+    PeerChoice choice;
+    std::vector<PeerLink*> usable;          // the links that can carry new calls
+    std::vector<PeerCandidate> candidates;  // the same, in the same order
+  };
   // Returns why the link to a peer of the configuration is down.
   static const std::string& error_of(const PeerConfig& peer, const PeerLink& link);
   engine::SessionOptions session_options() const;  // for links from peers
@@ -264,12 +278,12 @@ class Worker final : public IterationEvents {
   uint64_t buffered_bytes_ = 0;
   LineBudget link_lines_;  // limits the log lines about links that peers open and close
   PeerShares peer_shares_;
-  size_t next_peer_ = 0;
+  Choosing choosing_;
   Moves moves_;
   // The part of the configuration about this host's clients and servers.
   struct Local {
-    ConfiguredList<EndpointConfig> endpoints;
-    ConfiguredList<ServedConfig> served;
+    ConfiguredList<Endpoint> endpoints;
+    ConfiguredList<Served> served;
   } local_;
 
   std::unique_ptr<Deferred> deferred_;

@@ -24,6 +24,12 @@ thrift::ExceptionCode exception_code(Failure failure) {
                                        : thrift::ExceptionCode::kInternalError;
 }
 
+// Returns true if the peer has no server for calls at present, and so fails them at once.
+bool has_no_server(Failure failure) {
+  return failure == Failure::kUpstreamUnreachable || failure == Failure::kUnknownService ||
+         failure == Failure::kOverloaded || failure == Failure::kDraining;
+}
+
 struct FailureReport {
   Failure failure;
   std::string detail;
@@ -113,6 +119,7 @@ void ClientConnection::on_reply(const FrameHeader& header, Bytes payload, FrameS
   write(payload, From::kStream);
   if (over() || !last) return;
   worker_.keep_polling(call.polling.client);
+  if (calls_.size() == 1 && &call != current_) stream_.note_reply();
   note_end(call);
   finish(call, static_cast<CallOutcome>(outcome >> engine::kOutcomeShift));
   answer_failed_calls();
@@ -138,6 +145,7 @@ void ClientConnection::note_end(const Call& call) {
 
 void ClientConnection::on_fail(const FrameHeader& header, Bytes payload) {
   FailureReport report = report_in(payload);
+  note_failing_peer(report.failure);
   // An opaque connection no longer knows its calls, so it fails as a whole.
   if (mode_ == Mode::kOpaque) return fail_opaque(report.failure, report.detail);
   for (size_t i = 0; i < calls_.size(); ++i) {
@@ -178,7 +186,14 @@ void ClientConnection::on_far_end() {
 
 void ClientConnection::on_reset(Bytes payload) {
   const FailureReport report = report_in(payload);
+  note_failing_peer(report.failure);
   lose_stream(report.failure, report.detail);
+}
+
+// Notes that the peer has sent `failure`, so that other clients prefer other peers for a while.
+void ClientConnection::note_failing_peer(Failure failure) {
+  if (!stream_.exists() || !has_no_server(failure)) return;
+  endpoint_->failing.note(&stream_.link(), worker_.reactor().now());
 }
 
 void ClientConnection::on_session_lost(const std::string& reason) {
@@ -281,6 +296,7 @@ void ClientConnection::finish(Call& call, CallOutcome outcome) {
     discarding_ = Failure::kUpstreamClosed;
   }
   calls_.pop_front();
+  stream_.set_unanswered(calls_.size());
   close_if_done();
 }
 

@@ -216,6 +216,8 @@ void ClientConnection::end_request() {
   call->counters->request_sizes.add(call->request_bytes);
   DCHECK_EQ(call, &calls_[calls_.size() - 1]);
   calls_.pop_back();
+  stream_.set_unanswered(calls_.size());
+  stream_.note_oneway();
   detach_if_due();
 }
 
@@ -240,6 +242,7 @@ void ClientConnection::become_opaque() {
     end();  // unsets the deadline: only the client or the server ends an opaque connection
   leave_current();
   calls_.forget_all();
+  stream_.set_unanswered(0);
 }
 
 // Makes the connection opaque if limits.max_pipelined calls are unanswered and all of them may be
@@ -410,7 +413,7 @@ bool ClientConnection::have_stream() {
     if (!stream_.link_leaves() || stream_.is_bound()) return true;
     leave_stream(FrameKind::kEnd);
   }
-  PeerLink* peer = worker_.choose_peer(stream_.peers());
+  PeerLink* peer = worker_.choose_peer(stream_.peers(), *endpoint_);
   if (peer == nullptr) return false;
   stream_.open(*peer);
   return true;
@@ -422,6 +425,26 @@ bool ClientConnection::have_stream() {
 bool ClientConnection::stays_with_retired_link() const {
   return stream_.exists() && stream_.link().is_retired() &&
          (stream_.is_bound() || calls_.size() > 1 || !stream_.all_taken());
+}
+
+// Lets the stream end, and begins one to another peer, if many calls wait for the peer and few for
+// the other. Only for a client whose server keeps no state for it. Returns false if `call` must
+// wait until the peer has taken all frames of the stream, as after a call whose deadline has passed.
+bool ClientConnection::use_better_peer(const Call& call) {
+  if (!stream_.exists() || stream_.link().unanswered() < Worker::kPileUp || calls_.size() != 1 ||
+      stream_.peers().size() < 2 || stream_.link_leaves() || !stream_.shares_server()) {
+    return true;
+  }
+  stream_.set_unanswered(0);  // without the call that is to find its way
+  PeerLink* const better = worker_.better_peer(stream_.link(), stream_.peers(), *endpoint_);
+  if (better == nullptr) return true;
+  if (!stream_.all_taken()) {
+    stream_.ask_whether_taken();
+    return worker_.reactor().now() - call.started >= kLaneWait;
+  }
+  leave_stream(FrameKind::kEnd);
+  stream_.open(*better);
+  return true;
 }
 
 // Chooses the stream and the lane for `call`. Returns false if `call` must wait for a link, or for
@@ -437,19 +460,25 @@ bool ClientConnection::find_way(Call& call) {
     if (!is_pinned && (owed || !stream_.all_taken() || goes_along)) return false;
     wait_for(Wait::kNone);
   }
+  if (!stays && !use_better_peer(call)) return wait_for_lane();
   if (!stays && !have_stream()) {
     start_waiting();
     return false;
   }
   if (call.by_peer.number != 0 && call.by_peer.link != &stream_.link()) plan_for_peer(call);
   worker_.keep_polling(call.polling.client);
-  if (!take_lane(call)) {
-    wait_for(Wait::kLane);
-    worker_.deadlines().set(lane_wait_, kLaneWait);
-    return false;
-  }
+  if (!take_lane(call)) return wait_for_lane();
   call.ordinal = stream_.next_ordinal();
+  stream_.set_unanswered(calls_.size());
   return true;
+}
+
+// Lets the current call wait until resume() finds a way for it, for at most kLaneWait. Returns
+// false.
+bool ClientConnection::wait_for_lane() {
+  wait_for(Wait::kLane);
+  worker_.deadlines().set(lane_wait_, kLaneWait);
+  return false;
 }
 
 // Makes `call` use the plan for calls to the peer of the stream. With `plan: learned` this is the

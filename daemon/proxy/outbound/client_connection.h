@@ -177,7 +177,10 @@ class ClientConnection final : public StreamEvents,
   // --- The stream to the peer daemon ---
   bool have_stream();
   bool stays_with_retired_link() const;
+  bool use_better_peer(const Call& call);
+  void note_failing_peer(engine::Failure failure);
   bool find_way(Call& call);
+  bool wait_for_lane();
   void plan_for_peer(Call& call);
   bool take_lane(Call& call);
   // Forgets the call whose request is arriving. The rest of the request can still arrive.

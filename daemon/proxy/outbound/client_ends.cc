@@ -35,6 +35,7 @@ void ClientConnection::on_end_of_input() {
     call.counters->requests[static_cast<size_t>(CallOutcome::kUnknown)].add();
     DCHECK_EQ(&call, &calls_[calls_.size() - 1]);
     calls_.pop_back();
+    stream_.set_unanswered(calls_.size());
   }
   close_if_done();
   if (!over()) pass_end();

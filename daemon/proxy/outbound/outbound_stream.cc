@@ -59,6 +59,7 @@ void OutboundStream::forget() {
 
 void OutboundStream::drop() {
   turn_.stop_waiting_for_turn();
+  set_unanswered(0);
   if (exists()) peer_->forget_stream(id_);
   peer_ = nullptr;
   id_ = 0;
@@ -66,7 +67,7 @@ void OutboundStream::drop() {
   lane_before_ = 0;
   lane_ = nullptr;
   rdma_ = nullptr;
-  opened_ = false;
+  opened_ = has_reply_ = false;
   delivery_ = {};
   window_ = {};
   send_credit_ = engine::kStreamWindowBytes;  // the credit with which the next stream begins

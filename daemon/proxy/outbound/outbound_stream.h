@@ -96,6 +96,12 @@ class OutboundStream {
   // --- Sending ---
   // Returns the number for a call that begins now.
   uint64_t next_ordinal() { return next_ordinal_++; }
+  // Sets how many calls of the client are not answered. Does nothing if no stream exists.
+  void set_unanswered(size_t calls) {
+    if (!exists()) return;
+    peer_->count_unanswered(unanswered_, calls);
+    unanswered_ = calls;
+  }
   // Returns how many bytes of the client the peer is ready to take; can be negative.
   int64_t send_credit() const { return send_credit_; }
   // Returns how many bytes the lane takes from the stream now. If the result is 0, the lane calls
@@ -150,6 +156,18 @@ class OutboundStream {
   // --- The connection to the server ---
   Server server() const { return server_; }
   bool is_bound() const { return server_ != Server::kAny; }
+  // Records that a call without a reply was sent. It can wait at the peer after later calls have
+  // failed there.
+  void note_oneway() { has_reply_ = false; }
+  // Records that the server has replied to the last call that was sent.
+  void note_reply() { has_reply_ = true; }
+  // Returns true if the server keeps no state for this client and has all of its calls: the server
+  // has replied, and before the reply the peer would have said that the stream has a connection to
+  // the server of its own.
+  bool shares_server() const {
+    return has_reply_ && !is_bound() && link_up() &&
+           engine::knows_bound(peer_->link().session().peer());
+  }
   bool moves() const { return server_ == Server::kDetaching || server_ == Server::kDetached; }
   const KeptServer& kept() const { return kept_; }  // valid in the state kDetached
   // Returns the names of the peers to which the next stream can lead.
@@ -199,8 +217,10 @@ class OutboundStream {
   engine::Lane* lane_ = nullptr;
   engine::RdmaLane* rdma_ = nullptr;  // equal to lane_ if lane_ is an RDMA lane, or else null
   bool opened_ = false;
+  bool has_reply_ = false;  // the server has replied to the last call of this stream
   StreamDelivery delivery_;
   uint64_t next_ordinal_ = 1;
+  size_t unanswered_ = 0;  // calls that count at the link
   int64_t send_credit_ = engine::kStreamWindowBytes;
   engine::ReceiveWindow window_;
   BulkSender bulk_;

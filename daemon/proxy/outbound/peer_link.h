@@ -78,6 +78,14 @@ class PeerLink final : public engine::LinkEvents, public PeerLanesEvents, public
   const PeerPlans& plans() const { return *plans_; }
   void continue_learning(const PeerLink& replaced) { plans_ = replaced.plans_; }
 
+  // Sets how this peer is preferred to others (PeerConfig::weight, PeerConfig::zone).
+  void set_preference(const PeerConfig& peer, const NodeConfig& node) {
+    weight_ = peer.weight;
+    is_near_ = !node.zone.empty() && peer.zone == node.zone;
+  }
+  uint32_t weight() const { return weight_; }
+  bool is_near() const { return is_near_; }  // the peer is in the zone of this node
+
   // Begins a stream for `connection`, and returns the stream's number. Call it only while the link
   // can carry new calls (Link::takes_calls()).
   uint32_t open_stream(ClientConnection& connection);
@@ -87,6 +95,13 @@ class PeerLink final : public engine::LinkEvents, public PeerLanesEvents, public
   void end_stream(uint32_t stream, uint32_t lane, engine::FrameKind last);
   // Drops later frames of the stream. Does nothing if the stream is unknown.
   void forget_stream(uint32_t stream) { streams_.erase(stream); }
+  // Returns how many calls on this link are not answered.
+  size_t unanswered() const { return unanswered_; }
+  // Replaces `before`, the number of unanswered calls of one stream, by `now`.
+  void count_unanswered(size_t before, size_t now) {
+    DCHECK_GE(unanswered_, before) << "less than no call is unanswered";
+    unanswered_ += now - before;
+  }
   // Returns the client connections that have a stream on this link.
   std::vector<ClientConnection*> connections() const;
 
@@ -161,6 +176,9 @@ class PeerLink final : public engine::LinkEvents, public PeerLanesEvents, public
   // The cores of the peer's host; those of this host if the peer's link version does not have them.
   engine::CoreCounts peer_cores_;
   std::unordered_map<uint32_t, ClientConnection*> streams_;
+  size_t unanswered_ = 0;  // calls of all streams
+  uint32_t weight_ = 1;
+  bool is_near_ = false;
   // The last frames of ended streams that were sent on RDMA lanes and may not have arrived yet.
   std::vector<LastFrame> last_frames_;
   // Shared with the links that this one has replaced, whose calls in flight refer to them.

@@ -1,28 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
 """tests/e2e/scenarios/discovery_test.py: peers and upstreams that are names, with a real DNS server whose answers change.
 
-All programs run in a network namespace, where the DNS server dnsmasq has port 53. The daemons of the peers have
-addresses of the loopback interface, so that their links can also have RDMA lanes of the fabric `loop`.
+All programs run in a network namespace, where the DNS server dnsmasq has port 53.
 """
 
 import json
-import os
-import pathlib
-import shutil
 import socket
 import subprocess
-import sys
-import tempfile
 import time
-import types
 
-from setting import PROGRAMS, Callers, Client, Scenario, calls_in, edit, hatrpc_address, main, manifest, start_server
+from fleet import ENDPOINT, LINK_PORT, Fleet, add, main_in_a_network_namespace, run
+from setting import PROGRAMS, Callers, Client, calls_in, edit, start_server
 from certificates import Certificates
-from nodes import Node, ask, wait_until
+from nodes import ask, wait_until
 
 DNS = "127.0.0.53"
-LINK_PORT = 7471
-ENDPOINT = "127.0.0.1:9090"
+KV = {"kv": {"link": f"dns:kv.example:{LINK_PORT}"}}  # in `peers` of a configuration
 RESOLV_CONF = f"nameserver {DNS}\nsearch example\n"
 
 
@@ -51,53 +44,11 @@ def hosts(name, *addresses):
     return [f"--host-record={name},{address}" for address in addresses]
 
 
-def add(calls, number):
-    assert calls.add(number, 1) == number + 1
-
-
-class Discovery(Scenario):
-    def run(self, result=None):
-        """Runs the test in a temporary folder; after a failure, prints the end of each daemon's log."""
-        with tempfile.TemporaryDirectory(prefix="hatrpc-e2e-") as folder:
-            self.folder = pathlib.Path(folder)
-            failed = len(result.failures) + len(result.errors)
-            super().run(result)
-            if len(result.failures) + len(result.errors) > failed:
-                for log in self.folder.glob("*/log"):
-                    print(f"--- the end of {log.parent.name}'s log:\n{log.read_text(encoding='utf-8')[-4000:]}")
-
+class Discovery(Fleet):
     def setUp(self):
-        (self.folder / "manifests").mkdir()
-        (self.folder / "manifests" / "probe.yaml").write_text(manifest(), encoding="utf-8")
+        super().setUp()
         self.dns = DnsServer()
         self.addCleanup(self.dns.stop)
-        self.nodes = types.SimpleNamespace(endpoints={"Probe": f"tcp:{ENDPOINT}"})
-
-    def start_node(self, config):
-        node = Node(PROGRAMS, self.folder, {"workers": 2, **config})
-        self.addCleanup(node.stop)
-        node.start()
-        return node
-
-    def start_peer(self, number, address=None, port=LINK_PORT, link=None, **more):
-        """Starts a daemon with a server of its own, at 127.0.0.NUMBER or `address`; `link`: its security."""
-        server = start_server()
-        self.addCleanup(server.stop)
-        return self.start_node({
-            "node": f"host-{number}",
-            "link": {"listen": f"tcp:{address or f'127.0.0.{number}'}:{port}", **(link or {"insecure": True})},
-            "serves": {"Probe": {"upstream": hatrpc_address(server.addresses[0])}}, **more})
-
-    def start_client(self, link, peer="kv", link_of_node=None, **more):
-        return self.start_node({
-            "node": "host-a", "link": link_of_node or {"insecure": True}, "peers": {peer: {"link": link, "serves": ["Probe"]}},
-            "endpoints": [{"listen": f"tcp:{ENDPOINT}", "service": "Probe"}], **more})
-
-    def peers_up(self, node):
-        return {link["peer"] for link in node.get("/status")["links"] if link["up"]}
-
-    def wait_for_peers(self, node, *members):
-        wait_until(f"links to {members} are up, and no others", lambda: self.peers_up(node) == set(members))
 
     def calibrate(self, node, peer):
         """Returns the exit status and the output of `hatctl calibrate`."""
@@ -105,17 +56,12 @@ class Discovery(Scenario):
                               stderr=subprocess.STDOUT, text=True, check=False)
         return done.returncode, done.stdout
 
-    def call_from_new_clients(self, count):
-        for number in range(1, count + 1):
-            with Client(self.nodes) as calls:
-                add(calls, number)
-
     def test_daemons_come_and_go_under_load(self):
         peers = {number: self.start_peer(number) for number in (2, 3, 4)}
         name = {number: f"kv@127.0.0.{number}:{LINK_PORT}" for number in peers}
         self.dns.set(*hosts("kv.example", "127.0.0.2"))
         # A search domain completes the name. One worker, which takes the peers in turn.
-        client = self.start_client(f"dns:kv:{LINK_PORT}", workers=1)
+        client = self.start_client({"kv": {"link": f"dns:kv:{LINK_PORT}"}}, workers=1)
         self.assertEqual(self.peers_up(client), {name[2]}, "the names are known before the first call")
         with Callers(self.nodes, 4, add) as load:
             wait_until("the load runs", lambda: load.calls > 100)
@@ -136,7 +82,7 @@ class Discovery(Scenario):
     def test_a_dns_server_that_fails_takes_no_address_away(self):
         self.start_peer(2)
         self.dns.set(*hosts("kv.example", "127.0.0.2"))
-        client = self.start_client(f"dns:kv.example:{LINK_PORT}")
+        client = self.start_client(KV)
         name = f"dns:kv.example:{LINK_PORT}"
         with Callers(self.nodes, 2, add) as load:
             self.dns.stop()
@@ -161,7 +107,7 @@ class Discovery(Scenario):
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as silent:
             silent.bind((DNS, 53))
             began = time.monotonic()
-            client = self.start_client(f"dns:kv.example:{LINK_PORT}", limits={"connect_timeout": "60s"})
+            client = self.start_client(KV, limits={"connect_timeout": "60s"})
             self.assertLess(time.monotonic() - began, 10)
             self.assertIn("has not been looked up yet", client.get("/status")["links"][0]["last_error"])
         self.dns.set(*hosts("kv.example", "127.0.0.2"))
@@ -171,7 +117,7 @@ class Discovery(Scenario):
         peer = self.start_peer(2)
         upstream = json.loads(peer.config.read_text())["serves"]["Probe"]["upstream"].removeprefix("tcp:127.0.0.1:")
         self.dns.set(*hosts("kv.example", "127.0.0.2"), *hosts("server.example", "127.0.0.1"))
-        client = self.start_client(f"tcp:127.0.0.2:{LINK_PORT}", peer="host-2")
+        client = self.start_client({"host-2": {"link": f"tcp:127.0.0.2:{LINK_PORT}"}})
         with Callers(self.nodes, 4, add) as load:
             wait_until("the load runs", lambda: load.calls > 100)
             for node, change in (
@@ -188,7 +134,7 @@ class Discovery(Scenario):
         self.start_peer(2)
         self.start_peer(3)
         self.dns.set(*hosts("kv.example", "127.0.0.2"))
-        client = self.start_client(f"dns:kv.example:{LINK_PORT}")
+        client = self.start_client(KV)
         with Callers(self.nodes, 4, add) as load:
             wait_until("the load runs", lambda: load.calls > 100)
             self.dns.set(*hosts("kv.example", "127.0.0.2", "127.0.0.3"))
@@ -204,7 +150,7 @@ class Discovery(Scenario):
             self.start_peer(2, link=certificates.tls("kv"))
             self.start_peer(3, link=certificates.tls("host-3"))
             self.dns.set(*hosts("kv.example", "127.0.0.2", "127.0.0.3"))
-            client = self.start_client(f"dns:kv.example:{LINK_PORT}", link_of_node=certificates.tls("host-a"))
+            client = self.start_client(KV, link=certificates.tls("host-a"))
             self.wait_for_peers(client, f"kv@127.0.0.2:{LINK_PORT}")
             errors = {link["peer"]: link["last_error"] for link in client.get("/status")["links"]}
             self.assertIn("host-3", errors[f"kv@127.0.0.3:{LINK_PORT}"], "its certificate lacks the name of the group")
@@ -227,7 +173,7 @@ class Discovery(Scenario):
 
     def test_calls_wait_for_a_name_that_comes_late(self):
         self.start_peer(2)
-        client = self.start_client(f"dns:kv.example:{LINK_PORT}", limits={"peer_wait": "20s"})
+        client = self.start_client(KV, limits={"peer_wait": "20s"})
         with Callers(self.nodes, 2, add) as load:
             self.assertIn("kv.example", client.get("/status")["links"][0]["last_error"])
             self.dns.set(*hosts("kv.example", "127.0.0.2"))
@@ -237,7 +183,7 @@ class Discovery(Scenario):
 
     def test_a_call_to_an_unknown_name_fails_and_says_why(self):
         self.dns.set()
-        self.start_client(f"dns:kv.example:{LINK_PORT}", limits={"peer_wait": "10ms"})
+        self.start_client(KV, limits={"peer_wait": "10ms"})
         with Client(self.nodes) as calls:
             error = self.assert_fails(lambda: calls.add(1, 1), "peer_unreachable")
         self.assertRegex(error.message, r"kv at dns:kv\.example:7471: the lookup of 'kv\.example' has failed: ")
@@ -251,7 +197,7 @@ class Discovery(Scenario):
         self.dns.set(*hosts("two.example", "127.0.0.2"), *hosts("three.example", "fd00::2"),
                      *hosts("four.example", "127.0.0.4"), f"{service},two.example,7001,1", f"{service},three.example,7002,1",
                      f"{service},four.example,7003,2")
-        client = self.start_client("srv:_hatrpcd._tcp.example", workers=1)
+        client = self.start_client({"kv": {"link": "srv:_hatrpcd._tcp.example"}}, workers=1)
         self.wait_for_peers(client, "kv@127.0.0.2:7001", "kv@[fd00::2]:7002")
         self.call_from_new_clients(8)
         self.assertEqual([calls_in(peer) for peer in peers], [4, 4, 0], "the priority number of host-4 is higher")
@@ -261,7 +207,7 @@ class Discovery(Scenario):
     def test_many_addresses_which_need_an_answer_by_tcp(self):
         self.start_peer(2)
         self.dns.set(*hosts("kv.example", "127.0.0.2"), *hosts("many.example", *(f"127.0.1.{i}" for i in range(1, 101))))
-        client = self.start_client(f"dns:kv.example:{LINK_PORT}")
+        client = self.start_client(KV)
         edit(client, lambda config: config["peers"].update(many={"link": "dns:many.example:1"}))
         self.assertEqual(ask(client.admin, "POST", "/reload")[0], 200)
         wait_until("all addresses are known",
@@ -278,7 +224,7 @@ class Discovery(Scenario):
                 peer = self.start_node({
                     "node": f"host-{mode}", "link": {"listen": f"tcp:127.0.0.2:{LINK_PORT}", "insecure": True},
                     "serves": {"Probe": {"upstream": f"tcp:kv.example:{port}", "mode": mode}}})
-                client = self.start_client(f"tcp:127.0.0.2:{LINK_PORT}", f"host-{mode}", node=f"client-{mode}")
+                client = self.start_client({f"host-{mode}": {"link": f"tcp:127.0.0.2:{LINK_PORT}"}}, node=f"client-{mode}")
                 self.call_from_new_clients(3)
                 client.stop()
                 peer.stop()
@@ -289,7 +235,7 @@ class Discovery(Scenario):
         self.dns.set(*hosts("kv.example", "127.0.0.6"))
         peer = self.start_node({"node": "host-2", "link": {"listen": f"tcp:127.0.0.2:{LINK_PORT}", "insecure": True},
                                 "serves": {"Probe": {"upstream": "tcp:kv.example:9191", "mode": "shared"}}})
-        self.start_client(f"tcp:127.0.0.2:{LINK_PORT}", peer="host-2")
+        self.start_client({"host-2": {"link": f"tcp:127.0.0.2:{LINK_PORT}"}})
         with Callers(self.nodes, 4, add) as load:
             wait_until("the load runs", lambda: load.calls > 100)
             self.dns.set(*hosts("kv.example", "127.0.0.7"))
@@ -302,26 +248,10 @@ class Discovery(Scenario):
 
     def test_a_name_in_etc_hosts(self):
         self.start_peer(2, address="127.0.0.1")
-        client = self.start_client(f"dns:localhost:{LINK_PORT}")
+        client = self.start_client({"kv": {"link": f"dns:localhost:{LINK_PORT}"}})
         self.assertIn(f"kv@127.0.0.1:{LINK_PORT}", self.peers_up(client))
         self.call_from_new_clients(4)
 
 
-def run(*command):
-    subprocess.run(command, check=True)
-
-
 if __name__ == "__main__":
-    if "--inside" not in sys.argv:
-        user = [] if os.geteuid() == 0 else ["--user", "--map-root-user"]
-        os.execvp("unshare", ["unshare", "--net", "--mount", *user, sys.executable, *sys.argv, "--inside"])
-    sys.argv.remove("--inside")
-    for tool in ("dnsmasq", "ip", "mount"):
-        if shutil.which(tool) is None:
-            raise SystemExit(f"discovery: {tool} is not installed; it is in Debian's dnsmasq-base, iproute2 or mount")
-    run("ip", "link", "set", "lo", "up")
-    with tempfile.NamedTemporaryFile("w") as resolv_conf:
-        resolv_conf.write(RESOLV_CONF)
-        resolv_conf.flush()
-        run("mount", "--bind", resolv_conf.name, "/etc/resolv.conf")
-        main()
+    main_in_a_network_namespace("dnsmasq", files=[("/etc/resolv.conf", RESOLV_CONF)])

@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: Apache-2.0
+// daemon/proxy/outbound/choose_peer_test.cc: which of several peers a worker gives to client
+// connections.
+#include <gmock/gmock.h>
+
+#include <algorithm>
+
+#include "daemon/proxy/inbound/fake_pool.h"
+
+namespace hat {
+namespace {
+
+using engine::FrameHeader;
+using engine::FrameKind;
+using testing::ElementsAre;
+
+// A node with the peers host-b, host-c and host-d, which all serve the endpoint's service.
+class ChoosePeerTest : public testing::Test {
+ protected:
+  ChoosePeerTest() {
+    node_.receive(node_.peer_wire(), hello_bytes("host-b", ""));
+    links_.push_back(node_.peer_wire());
+    NodeConfig next = configuration();
+    for (const std::string name : {"host-c", "host-d"}) {
+      next.peers.push_back({name, *parse_address("tcp:127.0.0.1:9467"), {}});
+      next.endpoints[0].peers.push_back(name);
+      node_.set_node(next);
+      links_.push_back(node_.reactor.wires.back());
+      node_.receive(links_.back(), hello_bytes(name, ""));
+    }
+    node_.reactor.end_iteration();
+  }
+
+  NodeConfig configuration() const { return node_.worker->node(); }
+  // Lets a new client make a call. Returns the index of the link that carries it.
+  size_t call() {
+    clients_.push_back(node_.connect_client());
+    return call(clients_.back());
+  }
+  size_t call(const FakeNode::Wire& client) {
+    for (const auto& link : links_) link->written.clear();
+    node_.receive(client, strict_message(thrift::MessageType::kCall, "get", 1));
+    node_.reactor.end_iteration();
+    for (size_t i = 0; i < links_.size(); ++i) {
+      const auto kinds = kinds_in(links_[i]->written);
+      if (std::ranges::find(kinds, FrameKind::kCall) != kinds.end()) return i;
+    }
+    ADD_FAILURE() << "no link carries the call";
+    return links_.size();
+  }
+  // Answers a call of a stream.
+  void answer(size_t link, uint32_t stream, uint64_t call = 1) {
+    const FrameHeader header{
+        .kind = FrameKind::kReply, .flags = engine::kLastPiece, .stream = stream, .call = call};
+    node_.receive(links_[link], frame_bytes(header, "reply"));
+    node_.reactor.end_iteration();
+  }
+  // Lets new clients make calls one after another, each of which is answered at once. Returns how
+  // many calls each link carries.
+  std::vector<int> calls_that_are_answered(int count) {
+    std::vector<int> by_link(links_.size());
+    for (int i = 0; i < count; ++i) {
+      const size_t link = call();
+      answer(link, ++streams_[link]);
+      ++by_link[link];
+    }
+    return by_link;
+  }
+
+  FakeNode node_{without_pings()};
+  std::vector<FakeNode::Wire> links_;
+  std::vector<FakeNode::Wire> clients_;
+  std::vector<uint32_t> streams_ = std::vector<uint32_t>(3);  // the last stream on each link
+};
+
+TEST_F(ChoosePeerTest, IdlePeersTakeTurns) {
+  EXPECT_THAT(calls_that_are_answered(9), ElementsAre(3, 3, 3));
+}
+
+TEST_F(ChoosePeerTest, APeerThatDoesNotAnswerGetsNoMoreClientsWhileOthersAnswer) {
+  const size_t slow = call();
+  ++streams_[slow];
+  std::vector<int> by_link = calls_that_are_answered(60);
+  EXPECT_EQ(by_link[slow], 0);
+  answer(slow, 1);
+  by_link = calls_that_are_answered(9);
+  EXPECT_THAT(by_link, ElementsAre(3, 3, 3));
+}
+
+TEST_F(ChoosePeerTest, TheCallsOfAClientThatLeavesNoLongerCount) {
+  const size_t slow = call();
+  ++streams_[slow];
+  clients_.back()->error = ECONNRESET;
+  clients_.back()->events->on_readable();
+  node_.reactor.end_iteration();
+  std::vector<int> by_link = calls_that_are_answered(8);
+  ++by_link[slow];
+  EXPECT_THAT(by_link, ElementsAre(3, 3, 3));
+}
+
+TEST_F(ChoosePeerTest, WeightsGiveTurns) {
+  NodeConfig next = configuration();
+  next.peers[0].weight = 4;
+  node_.set_node(next);
+  EXPECT_THAT(calls_that_are_answered(18), ElementsAre(12, 3, 3));
+}
+
+TEST_F(ChoosePeerTest, PeersOfTheOwnZoneComeFirst) {
+  NodeConfig next = configuration();
+  next.zone = "east";
+  next.peers[1].zone = next.peers[2].zone = "east";
+  next.peers[0].zone = "west";
+  node_.set_node(next);
+  EXPECT_THAT(calls_that_are_answered(6), ElementsAre(0, 3, 3));
+  for (const size_t link : {1u, 2u}) {
+    links_[link]->error = ECONNRESET;
+    links_[link]->events->on_readable();
+    node_.reactor.end_iteration();
+  }
+  EXPECT_EQ(call(), 0u) << "no peer of the zone is left";
+}
+
+TEST_F(ChoosePeerTest, APeerWithoutAServerGetsNoNewClientsForASecond) {
+  const size_t failing = call();
+  const std::string why = "no server";
+  const engine::FailMeta meta{engine::Failure::kUpstreamUnreachable, 1};
+  node_.receive(links_[failing],
+                frame_bytes({.kind = FrameKind::kFail, .replies = 1, .stream = 1, .call = 1},
+                            std::string(reinterpret_cast<const char*>(&meta), sizeof meta) + why));
+  ++streams_[failing];
+  EXPECT_EQ(calls_that_are_answered(20)[failing], 0);
+  node_.reactor.advance(FailingPeers::kTime);
+  EXPECT_GT(calls_that_are_answered(6)[failing], 0);
+}
+
+TEST_F(ChoosePeerTest, APeerThatRefusesStreamsGetsNoNewClientsForASecond) {
+  const size_t failing = call();
+  const engine::FailMeta meta{engine::Failure::kUnknownService, 0};
+  node_.receive(links_[failing],
+                frame_bytes({.kind = FrameKind::kReset, .stream = 1},
+                            std::string(reinterpret_cast<const char*>(&meta), sizeof meta)));
+  ++streams_[failing];
+  EXPECT_EQ(calls_that_are_answered(20)[failing], 0);
+}
+
+// Six calls wait for each peer, and then only five of host-b's, and none of the others'. The client
+// whose call host-b has answered makes more calls.
+class CallsPileUp : public ChoosePeerTest {
+ protected:
+  static constexpr uint32_t kEach = 6;
+
+  CallsPileUp() {
+    std::vector<uint32_t> counts(links_.size());
+    for (size_t i = 0; i < kEach * links_.size(); ++i) {
+      const size_t link = call();
+      if (++counts[link] == 1 && link == 0) client_ = clients_.back();
+    }
+    EXPECT_THAT(counts, testing::Each(kEach));
+    for (const size_t link : {1u, 2u}) {
+      for (uint32_t stream = 1; stream <= kEach; ++stream) answer(link, stream);
+    }
+  }
+  // Returns true if one of the client's next calls goes to another peer than host-b.
+  bool leaves_host_b() {
+    answer(0, 1);
+    for (uint64_t number = 2; number < 40; ++number) {
+      if (call(client_) != 0) {
+        EXPECT_THAT(kinds_in(links_[0]->written), testing::Contains(FrameKind::kEnd));
+        return true;
+      }
+      answer(0, 1, number);
+    }
+    return false;
+  }
+
+  FakeNode::Wire client_;  // whose stream is the first one at host-b
+};
+
+TEST_F(CallsPileUp, AClientWithoutAServerOfItsOwnContinuesAtAPeerWithFewerCalls) {
+  EXPECT_TRUE(leaves_host_b());
+}
+
+TEST_F(CallsPileUp, AClientWithAServerOfItsOwnStays) {
+  node_.receive(links_[0], frame_bytes({.kind = FrameKind::kBound, .stream = 1}));
+  EXPECT_FALSE(leaves_host_b());
+}
+
+// The client's second call gets no answer within the timeout_ms of its function, which is 1 s.
+TEST_F(CallsPileUp, AClientLeavesAPeerThatDoesNotAnswer) {
+  answer(0, 1);
+  std::vector<size_t> links;
+  for (int i = 0; i < 8; ++i) {
+    links.push_back(call(client_));
+    if (links.back() != 0) break;
+    node_.reactor.advance(std::chrono::seconds(1));
+    node_.reactor.end_iteration();
+    // The daemon answers the client, and host-b's daemon its question.
+    node_.receive(links_[0], frame_bytes({.kind = FrameKind::kSynced, .stream = 1, .call = 1}));
+  }
+  EXPECT_NE(links.back(), 0u);
+}
+
+TEST_F(CallsPileUp, AClientDoesNotGoToAPeerThatFailsOrIsFarAway) {
+  NodeConfig next = configuration();
+  next.zone = next.peers[0].zone = next.peers[1].zone = "east";
+  node_.set_node(next);  // host-d is far away
+  for (const size_t link : {1u, 2u}) streams_[link] = kEach;
+  while (call() != 1) {
+  }
+  const engine::FailMeta meta{engine::Failure::kOverloaded, 0};
+  node_.receive(links_[1],
+                frame_bytes({.kind = FrameKind::kReset, .stream = kEach + 1},
+                            std::string(reinterpret_cast<const char*>(&meta), sizeof meta)));
+  EXPECT_FALSE(leaves_host_b()) << "host-b is in the zone";
+}
+
+TEST_F(CallsPileUp, AClientStaysIfFewOtherCallsWait) {
+  for (const uint32_t stream : {2u, 3u, 4u}) answer(0, stream);
+  EXPECT_FALSE(leaves_host_b());
+}
+
+}  // namespace
+}  // namespace hat

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/proxy/outbound/peer_choice.h"
+
+#include <algorithm>
+
+#include "base/check.h"
+
+namespace hat {
+
+void PeerTurns::make_space(std::span<const PeerCandidate> candidates) {
+  CHECK(!candidates.empty());
+  const auto last = std::ranges::max(candidates, {}, &PeerCandidate::position).position;
+  if (credits_.size() <= last) credits_.resize(last + 1);
+}
+
+size_t PeerTurns::next(std::span<const PeerCandidate> candidates) {
+  make_space(candidates);
+  const auto most = std::ranges::max_element(candidates, {}, [this](const PeerCandidate& one) {
+    return credits_[one.position] + one.weight;
+  });
+  const auto index = static_cast<size_t>(most - candidates.begin());
+  give(candidates, index);
+  return index;
+}
+
+void PeerTurns::give(std::span<const PeerCandidate> candidates, size_t index) {
+  make_space(candidates);
+  int64_t round = 0;
+  for (const PeerCandidate& one : candidates) {
+    round += one.weight;
+    credits_[one.position] += one.weight;
+  }
+  credits_[candidates[index].position] -= round;
+}
+
+void FailingPeers::note(const PeerLink* peer, TimePoint now) {
+  std::erase_if(all_, [&](const Failing& one) { return one.peer == peer || one.until <= now; });
+  all_.push_back({peer, now + kTime});
+}
+
+bool FailingPeers::contains(const PeerLink* peer, TimePoint now) const {
+  return std::ranges::any_of(
+      all_, [&](const Failing& one) { return one.peer == peer && now < one.until; });
+}
+
+size_t PeerChoice::choose(std::span<const PeerCandidate> candidates, PeerTurns& turns) {
+  if (candidates.size() == 1) return 0;
+  const size_t first = turns.fresh() ? begin(candidates, turns) : turns.next(candidates);
+  const size_t second = (first + 1 + any(candidates.size() - 1)) % candidates.size();
+  PeerCandidate with_this_client = candidates[second];
+  ++with_this_client.calls;
+  return has_fewer_calls(candidates[first], with_this_client) ? first : second;
+}
+
+// Gives the first turn, to each candidate with the probability that its weight says.
+size_t PeerChoice::begin(std::span<const PeerCandidate> candidates, PeerTurns& turns) {
+  uint64_t sum = 0;
+  for (const PeerCandidate& one : candidates) sum += one.weight;
+  size_t index = 0;
+  for (uint64_t rest = any(sum); rest >= candidates[index].weight; ++index) {
+    rest -= candidates[index].weight;
+  }
+  turns.give(candidates, index);
+  return index;
+}
+
+}  // namespace hat

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+// daemon/proxy/outbound/peer_choice.h: chooses the peer for a client connection that needs one.
+//
+// The peers of an endpoint take turns, each as often as its weight says. The peer whose turn it is
+// competes with one that is chosen at random ("power of two choices", M. Mitzenmacher 2001). The
+// other one wins if even with one call more it has no more unanswered calls for its weight. So a
+// slow peer, on which calls pile up, gets few new connections, and while all peers are idle, the
+// turns alone decide.
+//
+// Thread   the worker's.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <random>
+#include <span>
+#include <vector>
+
+#include "base/reactor.h"
+
+namespace hat {
+
+class PeerLink;
+
+struct PeerCandidate {
+  size_t position = 0;  // in the endpoint's list of peers
+  uint32_t weight = 1;  // at least 1
+  size_t calls = 0;     // that are not answered
+};
+
+// Returns true if `a` has fewer calls for its weight than `b`.
+inline bool has_fewer_calls(const PeerCandidate& a, const PeerCandidate& b) {
+  return uint64_t{a.calls} * b.weight < uint64_t{b.calls} * a.weight;
+}
+
+// The turns of one endpoint's peers: a smooth weighted round robin, in which a peer with the weight
+// 2 does not have its two turns one after the other if it can be avoided. A new object is needed
+// when the list of peers or a weight changes.
+class PeerTurns {
+ public:
+  // Returns true if no peer has had a turn.
+  bool fresh() const { return credits_.empty(); }
+  // Returns the index of the candidate whose turn it is. There must be at least one.
+  size_t next(std::span<const PeerCandidate> candidates);
+  // Gives the turn to the candidate with this index.
+  void give(std::span<const PeerCandidate> candidates, size_t index);
+
+ private:
+  void make_space(std::span<const PeerCandidate> candidates);
+
+  std::vector<int64_t>
+      credits_;  // by position: the turns that a peer should have had, less those it had
+};
+
+// The peers at which calls of one endpoint's clients have failed because the peer had no server for
+// them. Such failures come at once, so no calls pile up on the peer, which would otherwise get more
+// and more clients.
+class FailingPeers {
+ public:
+  static constexpr Duration kTime = std::chrono::seconds(1);
+
+  // Records that a call has failed at `peer`.
+  void note(const PeerLink* peer, TimePoint now);
+  // Returns true for kTime after that.
+  bool contains(const PeerLink* peer, TimePoint now) const;
+
+ private:
+  struct Failing {
+    const PeerLink* peer;  // only compared, because the link can be gone
+    TimePoint until;
+  };
+  std::vector<Failing> all_;
+};
+
+class PeerChoice {
+ public:
+  explicit PeerChoice(uint32_t seed) : random_(seed) {}
+
+  // Returns the index of the candidate that is chosen. There must be at least one. The first turn
+  // is a random one, or the first client of each worker and of each node would get the same peer.
+  size_t choose(std::span<const PeerCandidate> candidates, PeerTurns& turns);
+  // Returns an index below `count` at random.
+  size_t any(size_t count) { return std::uniform_int_distribution<size_t>(0, count - 1)(random_); }
+
+ private:
+  size_t begin(std::span<const PeerCandidate> candidates, PeerTurns& turns);
+
+  std::mt19937 random_;
+};
+
+}  // namespace hat
