@@ -46,6 +46,8 @@ namespace hat {
   X(peer_wait, "peer_wait", 1s, 0s, 5min, "a call's wait for a link that is being built")          \
   X(keepalive_interval, "keepalive_interval", 1s, 10ms, 5min, "silence on a link before a ping")   \
   X(keepalive_timeout, "keepalive_timeout", 3s, 20ms, 15min, "silence after which a link is dead") \
+  X(link_idle, "link_idle", 5min, 0s, 24h,                                                         \
+    "time without a client after which a worker other than the first ends a link; 0s: never")      \
   X(reconnect_backoff_max, "reconnect_backoff_max", 1s, 10ms, 5min,                                \
     "the longest pause between attempts to build a link")                                          \
   X(call_timeout, "call_timeout", 0s, 0s, 24h,                                                     \

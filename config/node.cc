@@ -376,6 +376,10 @@ Limits read_limits(const YamlValue& value) {
                 ") must be longer than keepalive_interval (" +
                 duration_text(limits.keepalive_interval) + "), or no ping can be answered in time");
   }
+  if (limits.link_idle != 0s && limits.link_idle < 1s) {
+    value.error("limits.link_idle (" + duration_text(limits.link_idle) +
+                ") must be 0s, which keeps links, or at least 1s");
+  }
   // Warns of a time-out of at most a second. If the server's queue of connections is full, Linux
   // drops a connection request, and sends it again after one second, which is then too late.
   constexpr auto kFirstRetry = 1s;

@@ -204,6 +204,8 @@ struct Limits {
   std::chrono::nanoseconds connect_timeout;  // for a connection to a peer and the peer's hello
   std::chrono::nanoseconds upstream_connect_timeout;  // for a connection to a local server
   std::chrono::nanoseconds peer_wait;  // how long a call waits for a link that is being built
+  // time without a client after which a worker other than the first ends a link; 0: never
+  std::chrono::nanoseconds link_idle;
   std::chrono::nanoseconds keepalive_interval;  // silence on a link before a ping
   std::chrono::nanoseconds keepalive_timeout;   // silence after which the link is considered dead
   std::chrono::nanoseconds reconnect_backoff_max;

@@ -483,6 +483,16 @@ TEST(NodeConfig, ReportsWhatRdmaWillHoldOfTheHost) {
   EXPECT_EQ(registered_bytes({.pinned_bytes_max = 100u << 20}), 72u << 20);
 }
 
+TEST(NodeConfig, RefusesToEndIdleLinksAllTheTime) {
+  Diagnostics diagnostics;
+  read_node_config("node: a\nlimits: {link_idle: 0s}\n", "n.yaml", diagnostics);
+  EXPECT_EQ(diagnostics.text(), "");
+  read_node_config("node: a\nlimits: {link_idle: 999ms}\n", "n.yaml", diagnostics);
+  EXPECT_EQ(diagnostics.text(),
+            "n.yaml:2:9: error: limits.link_idle (999ms) must be 0s, which keeps links, or at "
+            "least 1s\n");
+}
+
 TEST(NodeConfig, WarnsOfATimeForConnectingThatLeavesOutTheKernelsRetries) {
   Diagnostics diagnostics;
   read_node_config("node: a\nlimits: {upstream_connect_timeout: 1s}\n", "n.yaml", diagnostics);

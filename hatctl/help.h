@@ -63,7 +63,7 @@ The exit status is 1 while the node is not ready, as for /readyz.
 
 Examples:
   hatctl status
-  hatctl status --json | jq '.links[] | select(.up | not)'
+  hatctl status --json | jq '.links[] | select(.state != "up" and .state != "idle")'
   until hatctl status >/dev/null; do sleep 0.1; done    # wait until the node is ready
 )"},
     CommandHelp{Command::kRoutes, "routes",

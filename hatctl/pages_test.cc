@@ -230,7 +230,9 @@ json some_status() {
                "state": "down", "last_error": "cut", "failures": 1}]},
               {"worker": 1, "peer": "b", "address": "tcp:b:1", "up": false, "sessions": 1,
                "last_error": "connection refused", "lanes": [{"protocol": "rfp",
-               "class": "latency", "state": "up", "last_error": "", "failures": 0}]}],
+               "class": "latency", "state": "up", "last_error": "", "failures": 0}]},
+              {"worker": 1, "peer": "c", "address": "tcp:c:1", "up": false, "state": "idle",
+               "sessions": 0, "last_error": "", "lanes": []}],
     "endpoints": [{"listen": "unix:/kv", "service": "Kv", "peers": ["b", "c"]}], "serves": [],
     "connections_open": 12, "upstream_connections_open": 3, "buffered_bytes": 2048,
     "local_replies": {"draining": 0, "overloaded": 5},
@@ -246,8 +248,9 @@ TEST(Status, ReportsAllInOneView) {
             "links        insecure: neither authenticated nor encrypted\n"
             "connections  12 of clients, 3 to servers, 2 KiB held for slow readers\n"
             "\n"
-            "LINK TO  ADDRESS   UP  SESSIONS  LAST ERROR\n"
-            "b        tcp:b:1  1/2         3  connection refused\n"
+            "LINK TO  ADDRESS   UP  IDLE  SESSIONS  LAST ERROR\n"
+            "b        tcp:b:1  1/2     0         3  connection refused\n"
+            "c        tcp:c:1  0/1     1         0\n"
             "\n"
             "RDMA LANE TO  PROTOCOL  CLASS       STATE  LANES  LAST ERROR\n"
             "b             herd      throughput  down       1  cut\n"

@@ -27,11 +27,12 @@ std::string reload_line(const json& last, double unix_now) {
          "\n  `hatctl reload --dry-run` shows all errors";
 }
 
-// A row of the table of links. Every worker of the daemon has its own link to each peer, and one
-// row summarizes the links of all workers to one peer.
+// A row of the table of links. Every worker of the daemon has its own link to each peer that its
+// clients need, and one row summarizes the links of all workers to one peer.
 struct PeerRow {
   std::string address;
   uint64_t up = 0;
+  uint64_t idle = 0;  // that no client needs
   uint64_t workers = 0;
   uint64_t sessions = 0;
   std::string last_error;
@@ -43,15 +44,18 @@ std::string links_text(const json& links, const Terminal& terminal) {
     PeerRow& row = peers[link.at("peer")];
     row.address = link.at("address");
     row.up += link.at("up").get<bool>();
+    row.idle += link.value("state", "") == "idle";
     ++row.workers;
     row.sessions += link.at("sessions").get<uint64_t>();
     if (const std::string error = link.at("last_error"); !error.empty()) row.last_error = error;
   }
   if (peers.empty()) return "";
-  Table table({{"LINK TO"}, {"ADDRESS"}, {"UP", true}, {"SESSIONS", true}, {"LAST ERROR"}});
+  Table table(
+      {{"LINK TO"}, {"ADDRESS"}, {"UP", true}, {"IDLE", true}, {"SESSIONS", true}, {"LAST ERROR"}});
   for (const auto& [peer, row] : peers) {
     table.add({peer, row.address, std::to_string(row.up) + "/" + std::to_string(row.workers),
-               std::to_string(row.sessions), row.up < row.workers ? row.last_error : ""});
+               std::to_string(row.idle), std::to_string(row.sessions),
+               row.up + row.idle < row.workers ? row.last_error : ""});
   }
   return "\n" + table.text(terminal);
 }

@@ -141,11 +141,14 @@ class FakeReactor final : public Reactor {
       if (next == nullptr) break;
       now_ = std::max(now_, next->when);
       next->when = TimePoint::max();
+      ++timers_run_;
       next->on_time();
       end_iteration();
     }
     now_ = until;
   }
+  // Returns how many timers advance() has run.
+  size_t timers_run() const { return timers_run_; }
   void end_iteration() {
     for (IterationEvents* events : iteration_events_) events->on_iteration_end();
   }
@@ -178,6 +181,7 @@ class FakeReactor final : public Reactor {
   TimePoint now_ = TimePoint(std::chrono::hours(1));
   Duration cpu_time_{};
   std::vector<FakeTimer*> timers_;
+  size_t timers_run_ = 0;
   std::vector<IterationEvents*> iteration_events_;
 };
 

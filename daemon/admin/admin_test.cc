@@ -269,7 +269,7 @@ TEST_F(Admin, LetsOnlyRootAndItsOwnUserChangeAnything) {
 
 TEST_F(Admin, StatusTellsLinksAndPlaces) {
   control_.link_reports = {
-      {1, "host-b", "tcp:10.0.0.2:9465", false, true, "connection refused", 3, {}}};
+      {1, "host-b", "tcp:10.0.0.2:9465", engine::LinkState::kDown, "connection refused", 3, {}}};
   control_.link_reports[0].lanes = {{"rfp", true, "down", "cut", 2}};
   control_.link_reports[0].peer_names = {"host-b", "spiffe://p/host-b"};
   control_.link_reports[0].cores = engine::CoreCounts{28, 14};
@@ -293,6 +293,7 @@ TEST_F(Admin, StatusTellsLinksAndPlaces) {
                                               {"peer", "host-b"},
                                               {"address", "tcp:10.0.0.2:9465"},
                                               {"up", false},
+                                              {"state", "down"},
                                               {"last_error", "connection refused"},
                                               {"sessions", 3},
                                               {"peer_names", {"host-b", "spiffe://p/host-b"}},
@@ -522,11 +523,12 @@ TEST_F(Admin, RoutesGiveTheProtocolOfRepliesFromEachHost) {
   control_.config.endpoints = {
       {*parse_address("tcp:127.0.0.1:9090"), "Kv", {"host-b", "host-c", "host-d"}},
       {*parse_address("tcp:127.0.0.1:9091"), "Log", {"host-e"}}};
-  control_.link_reports = {{0, "host-b", "", true},
-                           {1, "host-b", "", true},
-                           {0, "host-c", "", true},
-                           {0, "host-d", "", true},
-                           {0, "host-e", "", true}};
+  constexpr auto kUp = engine::LinkState::kUp;
+  control_.link_reports = {{0, "host-b", "", kUp},
+                           {1, "host-b", "", kUp},
+                           {0, "host-c", "", kUp},
+                           {0, "host-d", "", kUp},
+                           {0, "host-e", "", kUp}};
   control_.link_reports[1].cores = engine::CoreCounts{4, 4};
   control_.link_reports[2].cores = engine::CoreCounts{28, 14};
   control_.link_reports[4].cores = engine::CoreCounts{2, 2};  // serves another service

@@ -22,6 +22,7 @@
 #include "daemon/proxy/outbound/peer_lanes.h"
 #include "daemon/routing/learned_status.h"
 #include "daemon/routing/routing_table.h"
+#include "engine/link/link.h"
 
 namespace hat {
 
@@ -30,9 +31,8 @@ struct LinkReport {
   size_t worker = 0;
   std::string peer;
   std::string address;
-  bool up = false;
-  bool tried = false;      // the first attempt to connect has ended
-  std::string last_error;  // why the link is down; empty while it is up
+  engine::LinkState state = engine::LinkState::kIdle;
+  std::string last_error;  // why the link takes no calls; empty if it is up or idle
   uint64_t sessions = 0;   // number of sessions since the start
   std::vector<LaneStatus> lanes;
   std::vector<std::string> peer_names;  // the names in the peer's certificate; empty if none

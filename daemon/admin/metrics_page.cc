@@ -342,22 +342,30 @@ void add_data(Page& page, Control& control) {
              sum(&WorkerCounters::buffered_bytes));
 }
 
+void add_peer_events(Page& page, Control& control, PeerEvents WorkerCounters::*events,
+                     const char* metric, const char* help) {
+  std::map<std::string, uint64_t> sums;
+  for (const WorkerCounters* worker : control.workers()) {
+    for (const auto& [peer, count] : (worker->*events).all()) sums[peer] += count;
+  }
+  auto& family = page.family(metric, help, MetricType::Counter);
+  for (const auto& [peer, count] : sums) {
+    Page::add(family, {{"peer", peer}}, static_cast<double>(count));
+  }
+}
+
 void add_peers(Page& page, Control& control) {
   std::map<std::string, bool> up;
-  for (const LinkReport& link : control.links()) up[link.peer] |= link.up;
+  for (const LinkReport& link : control.links()) {
+    up[link.peer] |= link.state == engine::LinkState::kUp;
+  }
   auto& peers = page.family("hatrpc_peer_up", "1: at least one worker's link to the peer is up.",
                             MetricType::Gauge);
   for (const auto& [peer, is_up] : up) Page::add(peers, {{"peer", peer}}, is_up);
-  std::map<std::string, uint64_t> built;
-  for (const WorkerCounters* worker : control.workers()) {
-    for (const auto& [peer, sessions] : worker->peer_sessions.all()) built[peer] += sessions;
-  }
-  auto& sessions =
-      page.family("hatrpc_peer_sessions_total", "Links to the peer that came up, on all workers.",
-                  MetricType::Counter);
-  for (const auto& [peer, count] : built) {
-    Page::add(sessions, {{"peer", peer}}, static_cast<double>(count));
-  }
+  add_peer_events(page, control, &WorkerCounters::peer_sessions, "hatrpc_peer_sessions_total",
+                  "Links to the peer that came up, on all workers.");
+  add_peer_events(page, control, &WorkerCounters::idle_links_ended, "hatrpc_idle_links_ended_total",
+                  "Links to the peer that ended because no client needed them, on all workers.");
   page.gauge("hatrpc_insecure_links", "1: links are neither encrypted nor authenticated.",
              control.node().link.insecure);
 }

@@ -87,8 +87,9 @@ class Exposition : public testing::Test {
 // and a called function.
 TEST_F(Exposition, KeepsPrometheusNaming) {
   control_.link_reports = {
-      {0, "host-b", "tcp:x:1", true, true, "", 1, {{"rfp", true, "up", "", 0}}, {}}};
+      {0, "host-b", "tcp:x:1", engine::LinkState::kUp, "", 1, {{"rfp", true, "up", "", 0}}, {}}};
   control_.counters[0].peer_sessions.add_peer("host-b");
+  control_.counters[0].idle_links_ended.add_peer("host-b");
   control_.certificate_reports = {{.use = "certificate", .subject = "CN=host-a", .not_after = 90}};
   control_.name_reports.resize(1);
   control_.set_manifest({"", {{"Kv", {}, {{"get", false, {}, ""}}, "", AccessRule{{"host-b"}}}}});
@@ -255,6 +256,11 @@ TEST_F(Exposition, AddsUpTheLinksToEachPeer) {
   control_.counters[0].peer_sessions.remove_peer("host-c");
   control_.counters[0].peer_sessions.add("host-c");
   EXPECT_FALSE(control_.counters[0].peer_sessions.all().contains("host-c"));
+  for (auto& one : control_.counters) {
+    one.idle_links_ended.add_peer("host-b");
+    one.idle_links_ended.add("host-b");
+  }
+  EXPECT_EQ(value("hatrpc_idle_links_ended_total", {{"peer", "host-b"}}), FakeControl::kWorkers);
 }
 
 TEST_F(Exposition, SaysThatItDrains) {
@@ -315,8 +321,8 @@ TEST_F(Exposition, HasCumulativeHistogramsThatEndInInf) {
 
 TEST_F(Exposition, EscapesWhatStandsInLabels) {
   const std::string odd = "a\"b\\c\nd";
-  control_.link_reports = {{0, odd, "tcp:x:1", true, true, "", 1},
-                           {1, odd, "tcp:x:1", false, true, "", 1}};
+  control_.link_reports = {{0, odd, "tcp:x:1", engine::LinkState::kUp, "", 1},
+                           {1, odd, "tcp:x:1", engine::LinkState::kIdle, "", 1}};
   EXPECT_EQ(value("hatrpc_peer_up", {{"peer", odd}}), 1);
 }
 

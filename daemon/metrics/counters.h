@@ -88,33 +88,33 @@ enum class AskedPolling : uint8_t {
 };
 inline constexpr std::array<const char*, 2> kAskedPollingNames = {"followed", "not_allowed"};
 
-// The sessions that came up, by peer; reconnects count. A reload can add peers, so this class has a
-// lock, which a worker takes only when a session comes up.
-class PeerSessions {
+// Counts events of links, by peer. A reload can add peers, so this class has a lock, which a worker
+// takes only when a link comes up or ends.
+class PeerEvents {
  public:
-  // Counts the sessions of this peer from now on. Does nothing if they are counted.
+  // Counts the events of this peer from now on. Does nothing if they are counted.
   void add_peer(const std::string& peer) {
     const std::lock_guard lock(mutex_);
-    sessions_.try_emplace(peer);
+    events_.try_emplace(peer);
   }
   // Forgets this peer, so that peers that come and go do not use more and more memory.
   void remove_peer(const std::string& peer) {
     const std::lock_guard lock(mutex_);
-    sessions_.erase(peer);
+    events_.erase(peer);
   }
-  // Counts a session of this peer. Does nothing if the peer was removed.
+  // Counts an event of this peer. Does nothing if the peer was removed.
   void add(const std::string& peer) {
     const std::lock_guard lock(mutex_);
-    if (const auto known = sessions_.find(peer); known != sessions_.end()) ++known->second;
+    if (const auto known = events_.find(peer); known != events_.end()) ++known->second;
   }
   std::map<std::string, uint64_t> all() const {
     const std::lock_guard lock(mutex_);
-    return sessions_;
+    return events_;
   }
 
  private:
   mutable std::mutex mutex_;
-  std::map<std::string, uint64_t> sessions_;
+  std::map<std::string, uint64_t> events_;
 };
 
 // The counters of one worker, for all functions.
@@ -143,9 +143,10 @@ struct WorkerCounters {
   Counter unsolicited_replies;  // replies of local servers that belong to no call
   TlsCounters tls;
   RdmaCounters rdma;
-  Counter buffered_bytes;  // bytes held in memory now, because their readers are slow
-  Counter iterations;      // of the event loop; an increase shows that the worker is alive
-  PeerSessions peer_sessions;
+  Counter buffered_bytes;       // bytes held in memory now, because their readers are slow
+  Counter iterations;           // of the event loop; an increase shows that the worker is alive
+  PeerEvents peer_sessions;     // sessions that came up; reconnects count
+  PeerEvents idle_links_ended;  // links that ended because no client needed them
 };
 
 }  // namespace hat

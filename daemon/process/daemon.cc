@@ -132,7 +132,8 @@ Daemon::Daemon(std::string config_file, Configuration configuration, NodeConfig 
                               .routes = applied_.routes,
                               .answerer = calibrator_.get(),
                               .counters = metrics_.workers.back().get(),
-                              .detached = &detached_},
+                              .detached = &detached_,
+                              .keeps_links = i == 0},
                              applied_.tls);
   }
 }

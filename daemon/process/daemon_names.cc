@@ -53,7 +53,8 @@ std::optional<std::string> Daemon::member_of(const std::string& group) const {
     if (peer.group != group) continue;
     if (!member) member = peer.name;
     const auto is_up = [&](const LinkStatus& link) {
-      return link.peer == peer.name && link.up && link.node != node_->node;
+      return link.peer == peer.name && link.state == engine::LinkState::kUp &&
+             link.node != node_->node;
     };
     if (links && std::ranges::any_of(*links, is_up)) return peer.name;
   }

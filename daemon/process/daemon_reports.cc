@@ -36,8 +36,8 @@ std::vector<LinkReport> Daemon::links() const {
     const auto status = threads_[i]->ask([](Worker& worker) { return worker.link_status(); });
     if (!status) continue;
     for (const LinkStatus& link : *status) {
-      all.push_back({i, link.peer, link.address, link.up, link.tried, link.last_error,
-                     link.sessions, link.lanes, link.peer_names, link.cores, link.legs});
+      all.push_back({i, link.peer, link.address, link.state, link.last_error, link.sessions,
+                     link.lanes, link.peer_names, link.cores, link.legs});
     }
   }
   return all;
@@ -115,7 +115,7 @@ std::vector<std::string> Daemon::pending() const {
     return pending;  // a peer that a reload adds does not make the node unready
   const std::vector<LinkReport> links = this->links();
   for (const LinkReport& link : links) {
-    if (!link.up && !link.tried) pending.push_back("link to " + link.peer);
+    if (link.state == engine::LinkState::kConnecting) pending.push_back("link to " + link.peer);
   }
   const bool is_complete = links.size() == threads_.size() * node_->peers.size();
   were_links_tried_ = is_complete && pending.empty();

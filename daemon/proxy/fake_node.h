@@ -154,11 +154,12 @@ class FakeNode {
   // Starts the node. `access` is the `allow` rule of Kv.get. If `access` is given, the manifest
   // also lists Kv.put and Kv.unsigned, the functions `get` and `put` of both services have one
   // string argument, Kv.unsigned has no argument types, and the configuration says that Pool's
-  // server uses framed binary. `seal` is the TLS of the node's links; null: no TLS.
+  // server uses framed binary. `seal` is the TLS of the node's links; null: no TLS. `keeps_links`:
+  // see Worker::Setup.
   explicit FakeNode(const Limits& limits = default_limits(),
                     const std::optional<AccessRule>& access = std::nullopt,
-                    engine::Seal* seal = nullptr)
-      : worker(std::make_unique<Worker>(reactor, setup(limits, access, seal))) {
+                    engine::Seal* seal = nullptr, bool keeps_links = true)
+      : worker(std::make_unique<Worker>(reactor, setup(limits, access, seal, keeps_links))) {
     reactor.end_iteration();
   }
 
@@ -223,7 +224,7 @@ class FakeNode {
 
  private:
   Worker::Setup setup(const Limits& limits, const std::optional<AccessRule>& access,
-                      engine::Seal* seal) {
+                      engine::Seal* seal, bool keeps_links) {
     NodeConfig node{.node = "host-a", .limits = limits};
     node.peers = {{"host-b", *parse_address("tcp:127.0.0.1:9465"), {}}};
     node.endpoints = {{*parse_address("tcp:127.0.0.1:9090"), "Kv", {"host-b"}}};
@@ -252,7 +253,8 @@ class FakeNode {
             .routes = std::move(routes),
             .counters = &counters,
             .detached = &detached,
-            .seal = seal};
+            .seal = seal,
+            .keeps_links = keeps_links};
   }
   std::shared_ptr<const RoutingTable> make_routes(uint64_t generation,
                                                   const std::vector<std::string>& services,

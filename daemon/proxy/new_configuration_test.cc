@@ -48,7 +48,7 @@ class ClientReloadTest : public testing::Test {
   std::vector<std::string> peers_up() const {
     std::vector<std::string> all;
     for (const LinkStatus& link : node_.worker->link_status()) {
-      all.push_back(link.peer + (link.up ? " up" : " down"));
+      all.push_back(link.peer + (link.state == engine::LinkState::kUp ? " up" : " down"));
     }
     return all;
   }

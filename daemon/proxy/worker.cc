@@ -40,9 +40,10 @@ Worker::Worker(Reactor& reactor, Setup setup)
       routes_(setup_.routes),
       deadlines_(reactor),
       upstreams_(*this, setup_.seed),
-      choosing_{PeerChoice(setup_.seed + 1), {}, {}},
+      choosing_{PeerChoice(setup_.seed + 1), {}, {}, reactor.timer([this] { on_link_news(); })},
       deferred_(std::make_unique<Deferred>()),
-      next_iteration_(reactor.timer([] {})) {
+      next_iteration_(reactor.timer([] {})),
+      idle_check_(reactor.timer([this] { end_idle_links(); })) {
   reactor_.add_iteration_events(*this);
   set_local(node());
   set_peers({});
@@ -116,88 +117,6 @@ void Worker::defer_delete(ClientConnection& connection) {
   connections_.erase(found);
 }
 
-PeerLink* Worker::choose_peer(PeerNames peers, Endpoint& endpoint) {
-  auto& [choice, usable, candidates] = choosing_;
-  usable.clear();
-  candidates.clear();
-  // The best rank of a usable peer so far; only peers of this rank are in the lists.
-  int best = 0;
-  for (size_t i = 0; i < peers.size(); ++i) {
-    const auto found = peers_.find(peers[i]);
-    if (found == peers_.end() || !found->second.link().takes_calls()) continue;
-    PeerLink& peer = found->second;
-    const bool fails = endpoint.failing.contains(&peer, reactor_.now());
-    const int rank = (fails ? 0 : 2) + (peer.is_near() ? 1 : 0);
-    if (rank < best) continue;
-    if (rank > best) {
-      usable.clear();
-      candidates.clear();
-      best = rank;
-    }
-    usable.push_back(&peer);
-    candidates.push_back({i, peer.weight(), peer.unanswered()});
-  }
-  if (!usable.empty()) return usable[choice.choose(candidates, endpoint.turns)];
-  for (const std::string& name : peers) {
-    if (const auto found = peers_.find(name); found != peers_.end()) {
-      found->second.link().connect_now();
-    }
-  }
-  return nullptr;
-}
-
-PeerLink* Worker::better_peer(const PeerLink& current, PeerNames peers, const Endpoint& endpoint) {
-  const auto takes_calls = [&](const PeerLink& peer) {
-    return peer.link().takes_calls() && !endpoint.failing.contains(&peer, reactor_.now());
-  };
-  const auto found = peers_.find(peers[choosing_.choice.any(peers.size())]);
-  if (found == peers_.end()) return nullptr;
-  PeerLink& other = found->second;
-  if (!has_fewer_calls({0, other.weight(), 2 * (other.unanswered() + 1)},
-                       {0, current.weight(), current.unanswered() + 1}) ||
-      !takes_calls(other)) {
-    return nullptr;
-  }
-  if (node().zone.empty() || other.is_near()) return &other;
-  const bool has_near_peer = std::ranges::any_of(peers, [&](const std::string& name) {
-    const auto near = peers_.find(name);
-    return near != peers_.end() && near->second.is_near() && takes_calls(near->second);
-  });
-  return has_near_peer ? nullptr : &other;
-}
-
-bool Worker::peers_hopeless(PeerNames peers, TimePoint since) const {
-  return std::ranges::all_of(peers, [&](const std::string& name) {
-    const auto found = peers_.find(name);
-    if (found == peers_.end()) return true;
-    const engine::Link& link = found->second.link();
-    return !link.takes_calls() && !link.trying() && link.last_attempt() >= since &&
-           reactor_.now() - link.down_since() > node().limits.peer_wait;
-  });
-}
-
-std::string Worker::peer_errors(PeerNames peers) const {
-  if (peers.empty()) return "no peer in the configuration serves this service at present";
-  std::string text;
-  for (const std::string& name : peers) {
-    if (!text.empty()) text += "; ";
-    const auto found = peers_.find(name);
-    if (found == peers_.end()) {
-      text += name + " was removed from the configuration";
-      continue;
-    }
-    const PeerConfig& peer = *std::ranges::find(node().peers, name, &PeerConfig::name);
-    const std::string& error = error_of(peer, found->second);
-    text += name + " at " + link_text(peer) + ": " +
-            (error.empty() ? "the peer is shutting down" : error);
-  }
-  return text;
-}
-
-const std::string& Worker::error_of(const PeerConfig& peer, const PeerLink& link) {
-  return peer.why_unknown.empty() ? link.link().last_error() : peer.why_unknown;
-}
-
 void Worker::buffered(int64_t change) {
   DCHECK_GE(static_cast<int64_t>(buffered_bytes_) + change, 0) << "less than nothing is buffered";
   buffered_bytes_ += static_cast<uint64_t>(change);
@@ -221,63 +140,6 @@ void Worker::keep_polling(Polling polling) {
     case Polling::kEvent:
       return reactor_.poll_for(Duration::zero());
   }
-}
-
-// --- Links to peers ---
-
-PeerLink& Worker::make_link(const PeerConfig& peer) {
-  const auto [made, is_new] = peers_.try_emplace(peer.name, *this, peer, session_options(peer),
-                                                 setup_.rdma, setup_.seed + ++links_made_);
-  DCHECK(is_new);
-  made->second.plans().set_table(routes_, made->second);
-  made->second.plans().set_kept(setup_.kept);
-  made->second.set_preference(peer, node());
-  return made->second;
-}
-
-void Worker::replace(PeerLink& peer) {
-  const std::string name = peer.link().peer();
-  peer.link().retire();
-  leaving_.push_back(peers_.extract(name));
-  DCHECK_EQ(&leaving_.back().mapped(), &peer);
-  PeerLink& made = make_link(*std::ranges::find(node().peers, name, &PeerConfig::name));
-  made.continue_learning(peer);
-  made.link().follow(peer.link());
-  made.link().connect_now();
-  for (ClientConnection* connection : peer.connections()) connection->on_link_leaves();
-}
-
-void Worker::on_link_news() {
-  const std::vector<std::pair<uint64_t, ClientConnection*>> waiting(waiting_.begin(),
-                                                                    waiting_.end());
-  for (const auto& [ticket, connection] : waiting) {
-    if (waiting_.contains(ticket)) connection->on_link_news();
-  }
-}
-
-std::vector<LinkStatus> Worker::link_status() const {
-  std::vector<LinkStatus> all;
-  for (const PeerConfig& config : node().peers) {
-    const PeerLink& peer = peers_.at(config.name);
-    LinkStatus& status = all.emplace_back();
-    status = {config.name,
-              link_text(config),
-              peer.link().takes_calls(),
-              peer.link().tried(),
-              error_of(config, peer),
-              peer.link().sessions(),
-              peer.lanes() != nullptr ? peer.lanes()->status() : std::vector<LaneStatus>(),
-              {},
-              {},
-              peer.lanes() != nullptr ? peer.lanes()->legs() : 0,
-              ""};
-    if (!peer.link().up()) continue;
-    status.node = peer.link().session().peer().node;
-    status.cores = peer.link().session().peer().cores;
-    const auto names = peer.link().session().peer_names();
-    status.peer_names.assign(names.begin(), names.end());
-  }
-  return all;
 }
 
 void Worker::set_kept(std::shared_ptr<const LearnedChoices> kept) {
@@ -325,36 +187,6 @@ void Worker::set_local(const NodeConfig& node) {
   local_.endpoints.apply(node.endpoints, &same_clients);
   for (const auto& gone : local_.served.apply(node.serves, &same_server)) upstreams_.retire(*gone);
   for (const auto& served : local_.served.all()) upstreams_.retire(*served);
-}
-
-// Makes the links to the peers of the configuration. `before` are the peers before a reload: the
-// links to those whose address or identity has changed, or that are gone, are retired.
-void Worker::set_peers(const std::vector<PeerConfig>& before) {
-  std::vector<PeerLink*> retired;
-  for (const PeerConfig& old : before) {
-    const auto next = std::ranges::find(node().peers, old.name, &PeerConfig::name);
-    if (next != node().peers.end() && same_link(old, *next)) continue;
-    if (next == node().peers.end()) counters().peer_sessions.remove_peer(old.name);
-    leaving_.push_back(peers_.extract(old.name));
-    retired.push_back(&leaving_.back().mapped());
-  }
-  for (const PeerConfig& peer : node().peers) {
-    if (const auto kept = peers_.find(peer.name); kept != peers_.end()) {
-      kept->second.link().set_options(session_options(peer), node().limits.reconnect_backoff_max);
-      kept->second.set_preference(peer, node());
-      continue;
-    }
-    counters().peer_sessions.add_peer(peer.name);
-    PeerLink& made = make_link(peer);
-    const auto old = std::ranges::find(retired, peer.name,
-                                       [](const PeerLink* one) { return one->link().peer(); });
-    if (old != retired.end()) made.continue_learning(**old);
-    made.link().connect_now();
-  }
-  for (PeerLink* peer : retired) {
-    peer->retire();
-    for (ClientConnection* connection : peer->connections()) connection->on_link_leaves();
-  }
 }
 
 void Worker::set_node(std::shared_ptr<const NodeConfig> node,

@@ -41,8 +41,7 @@ namespace hat {
 struct LinkStatus {
   std::string peer;
   std::string address;
-  bool up = false;
-  bool tried = false;  // the first attempt to connect has ended
+  engine::LinkState state = engine::LinkState::kIdle;
   std::string last_error;
   uint64_t sessions = 0;
   std::vector<LaneStatus> lanes;
@@ -69,6 +68,9 @@ class Worker final : public IterationEvents {
     engine::RdmaHost* rdma = nullptr;          // outlives the worker; null: only TCP lanes
     engine::Seal* seal = nullptr;              // outlives the worker; null: links without TLS
     std::shared_ptr<const LearnedChoices> kept = nullptr;  // see set_kept(); null: none
+    // Makes the links at the start and keeps them up. Otherwise a link is made when a client needs
+    // it, and ends when no client has needed it for limits.link_idle, unless this is 0.
+    bool keeps_links = true;
   };
 
   Worker(Reactor& reactor, Setup setup);
@@ -150,11 +152,13 @@ class Worker final : public IterationEvents {
   // Returns true if the configuration has a peer with this name.
   bool has_peer(const std::string& name) const { return peers_.contains(name); }
   using PeerNames = std::span<const std::string>;
-  // Returns the link to one of those `peers` whose link can carry new calls now: if possible to one
-  // that does not fail calls of `endpoint`, which has these peers, and to one in the node's zone;
-  // among these as PeerChoice says. If no link can carry new calls, makes the links to all `peers`
-  // connect, and returns nullptr.
-  PeerLink* choose_peer(PeerNames peers, Endpoint& endpoint);
+  // Returns a link to one of `peers`, the peers of `endpoint`, that can carry new calls. Prefers
+  // peers that do not fail calls of `endpoint`, then those in the node's zone, and then chooses by
+  // PeerChoice. Returns null if there is none, or, with FirstAttempts::kAwait, while a link that is
+  // preferred at least as much is in its first attempt to connect, but only for kFirstAttemptWait
+  // or half of limits.peer_wait. Makes idle links connect, and if no link can carry new calls, all.
+  static constexpr Duration kFirstAttemptWait = std::chrono::milliseconds(50);
+  PeerLink* choose_peer(PeerNames peers, Endpoint& endpoint, FirstAttempts first_attempts);
   // Returns the link to one of `peers`, chosen at random, if a call of `endpoint` that would
   // otherwise use `current` should rather use it: even with this call, at most half as many calls
   // for its weight would wait for it. Otherwise returns null. Call it only if at least kPileUp
@@ -253,7 +257,14 @@ class Worker final : public IterationEvents {
     PeerChoice choice;
     std::vector<PeerLink*> usable;          // the links that can carry new calls
     std::vector<PeerCandidate> candidates;  // the same, in the same order
+    // Notifies the clients that wait although a link is up, because other links may come up soon.
+    std::unique_ptr<Timer> decide;
+    TimePoint decide_at{};  // the time of `decide`, which has passed if none is set
   };
+  bool ends_idle_links() const;
+  void end_idle_links();
+  void end_idle_link(PeerLink& peer);
+  PeerLink& put_in_place_of(PeerLink& old);
   // Returns why the link to a peer of the configuration is down.
   static const std::string& error_of(const PeerConfig& peer, const PeerLink& link);
   engine::SessionOptions session_options() const;  // for links from peers
@@ -290,10 +301,11 @@ class Worker final : public IterationEvents {
   // Starts one more iteration, at whose end the worker retries a hand-over for which the channel to
   // the successor had no space, or begins moves that had to wait.
   std::unique_ptr<Timer> next_iteration_;
+  std::unique_ptr<Timer> idle_check_;  // calls end_idle_links()
   using Peers = std::unordered_map<std::string, PeerLink>;
   Peers peers_;  // exactly one link for each configured peer, by the peer's name
-  // The old links to peers that are shutting down, and those that a reload has retired. Calls in
-  // flight on these links continue; new calls use the links in peers_.
+  // The old links to peers that are shutting down, those that a reload has retired, and those that
+  // no client needs. Calls in flight on these links continue; new calls use the links in peers_.
   std::list<Peers::node_type> leaving_;
   uint32_t links_made_ = 0;
   std::unordered_map<const AcceptedLink*, std::unique_ptr<AcceptedLink>> accepted_;

@@ -205,7 +205,7 @@ TEST(Worker, BuildsALinkToTheSuccessorOfAPeerThatStillOwesAnAnswer) {
   node.reactor.advance(std::chrono::seconds(1));
   EXPECT_TRUE(old_link->closed);
   EXPECT_EQ(node.reactor.wires.size(), before_its_end) << "and nothing takes its place";
-  EXPECT_TRUE(node.worker->link_status()[0].up);
+  EXPECT_EQ(node.worker->link_status()[0].state, engine::LinkState::kUp);
   new_link->written.clear();
   node.receive(waits, call);
   EXPECT_FALSE(waits->closed);

@@ -156,8 +156,12 @@ ROWS = {
         graph("RDMA lanes", "By peer, protocol and state: up, or the reason why calls use TCP.", "none",
               (f"sum by (peer, protocol, state) (hatrpc_lanes{PEER})", "{{peer}} {{protocol}}: {{state}}"),
               width=12, height=7),
-        graph("Links built", "Links built within five minutes; normally none. If a link breaks, the calls on it fail.",
-              "none", (f"sum by (instance, peer) (increase(hatrpc_peer_sessions_total{PEER}[5m]))",
+        graph("Links built",
+              "Links built within five minutes, less those that ended because no client needed them; normally none. If a "
+              "link breaks, the calls on it fail.",
+              "none", (f"sum by (instance, peer) (increase(hatrpc_peer_sessions_total{PEER}[5m])) - "
+                       f"(sum by (instance, peer) (increase(hatrpc_idle_links_ended_total{PEER}[5m])) or "
+                       f"0 * sum by (instance, peer) (increase(hatrpc_peer_sessions_total{PEER}[5m])))",
                        "{{instance}} → {{peer}}"), width=12, height=7),
         graph("Bytes sent from rings without a copy",
               "Bytes that RDMA lanes sent directly from the rings of applications.", "Bps",

@@ -17,7 +17,7 @@ Link::Link(Reactor& reactor, Address address, SessionOptions options, Duration b
       retry_(reactor.timer([this] { attempt(); })) {}
 
 void Link::follow(const Link& before) {
-  sessions_ = before.sessions_;
+  continue_count(before);
   tried_ = true;
   last_error_ = "the peer is shutting down";
 }
@@ -31,7 +31,7 @@ void Link::set_options(SessionOptions options, Duration backoff_max) {
 void Link::retire() {
   retired_ = true;
   retry_->cancel();
-  if (session_ && !session_->up()) session_->end("the configuration has changed");
+  if (session_ && !session_->up()) session_->end("the link is no longer needed");
 }
 
 void Link::connect_now() {
@@ -45,9 +45,11 @@ void Link::connect_now() {
 void Link::attempt() {
   if (session_) return;
   retry_->cancel();
+  if (state() == LinkState::kIdle) down_since_ = reactor_.now();
   ++attempts_;
   last_attempt_ = reactor_.now();
   next_stream_ = 1;
+  if (!tried_) last_error_ = "the first attempt to connect has not ended";
   going_away_ = session_was_up_ = false;
   session_ = std::make_unique<Session>(
       reactor_, Session::Role::kInitiator, options_,

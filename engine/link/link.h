@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // engine/link/link.h: a worker's connection to one peer daemon. A link opens a session (one TCP
-// connection) when the daemon starts. Whenever the session breaks, the link opens a new session,
-// after a backoff time.
+// connection) with the first connect_now(). From then on, whenever the session breaks, the link
+// opens a new session, after a backoff time.
 //
 // Thread   Only the reactor's thread uses this class.
 // Errors   No function returns an error. on_link_down() gives the reason, and the link tries again.
@@ -17,6 +17,17 @@
 namespace hat::engine {
 
 class Link;
+
+enum class LinkState : uint8_t {
+  kIdle,        // no call has needed the link, so it has made no attempt to connect
+  kConnecting,  // the first attempt to connect has not ended
+  kUp,          // new calls can use the link
+  kDown,        // the last attempt failed, the session broke, or the peer is shutting down
+};
+constexpr const char* name(LinkState state) {
+  constexpr const char* kNames[] = {"idle", "connecting", "up", "down"};
+  return kNames[static_cast<size_t>(state)];
+}
 
 class LinkEvents {
  public:
@@ -41,8 +52,10 @@ class Link final : public SessionEvents {
   Link(Reactor& reactor, Address address, SessionOptions options, Duration backoff_max,
        uint32_t seed, LinkEvents& events);
 
-  // Makes this link the replacement of `before`, whose peer is going to shut down. The link
-  // continues the count of sessions() of `before`, and takes over tried() and last_error().
+  // Continues the count of sessions() of `before`, which this link replaces.
+  void continue_count(const Link& before) { sessions_ = before.sessions_; }
+  // Does the same, and records that the peer of `before` is going to shut down: until this link has
+  // connected, its state is kDown.
   void follow(const Link& before);
   // Sets the options of later sessions, with the same peer, and the longest backoff time.
   void set_options(SessionOptions options, Duration backoff_max);
@@ -80,8 +93,14 @@ class Link final : public SessionEvents {
   const Lane& lane() const { return session_->lane(); }
   Session& session() { return *session_; }
   const Session& session() const { return *session_; }
-  // Returns the time since which the link takes no calls; meaningless while it takes calls.
+  // Returns the time since which the link takes no calls although it was needed; meaningless while
+  // it takes calls or is idle.
   TimePoint down_since() const { return down_since_; }
+  LinkState state() const {
+    if (takes_calls()) return LinkState::kUp;
+    if (tried_) return LinkState::kDown;
+    return attempts_ == 0 ? LinkState::kIdle : LinkState::kConnecting;
+  }
   // Returns true if the link is connecting or connected.
   bool trying() const { return session_ != nullptr; }
   // Returns when the last attempt to connect began. A caller compares the time with the start of a
@@ -90,8 +109,7 @@ class Link final : public SessionEvents {
   // Returns how many sessions have been up so far, including the current one. A stream belongs to
   // one session, so a changed count means that the streams of the earlier session are gone.
   uint64_t sessions() const { return sessions_; }
-  // Returns true once the first attempt to connect has succeeded or failed.
-  bool tried() const { return tried_; }
+  // Returns why the link takes no calls; empty if it takes calls or no attempt was made.
   const std::string& last_error() const { return last_error_; }
   // Returns a number for a new stream of this session. Numbers start again at 1 after 2^32 - 1.
   uint32_t next_stream() {
@@ -122,8 +140,8 @@ class Link final : public SessionEvents {
   bool session_was_up_ = false;  // the session (or the last one, if none exists) has been up
   bool going_away_ = false;
   bool retired_ = false;
-  bool tried_ = false;
-  std::string last_error_ = "not tried yet";
+  bool tried_ = false;  // an attempt to connect has succeeded or failed
+  std::string last_error_;
   std::unique_ptr<Timer> retry_;
   std::unique_ptr<Session> session_;
 };

@@ -92,6 +92,24 @@ TEST_F(LinkTest, IsUpOnceThePeerSaysItsName) {
   EXPECT_THAT(log_.lines, ElementsAre("up"));
 }
 
+TEST_F(LinkTest, IsIdleUntilItIsNeeded) {
+  Link link(reactor_, *parse_address("tcp:127.0.0.1:9465"), kOptions, 1s, 7, log_);
+  EXPECT_EQ(link.state(), LinkState::kIdle);
+  reactor_.advance(1h);
+  EXPECT_EQ(link.state(), LinkState::kIdle);
+  link.connect_now();
+  EXPECT_EQ(link.state(), LinkState::kConnecting);
+  EXPECT_THAT(link.last_error(), HasSubstr("first attempt"));
+  wire().error = ECONNREFUSED;
+  wire().notify_readable();
+  EXPECT_EQ(link.state(), LinkState::kDown);
+  reactor_.advance(20ms);
+  EXPECT_EQ(link.state(), LinkState::kDown) << "while it tries again";
+  receive(hello_of("host-b"));
+  EXPECT_EQ(link.state(), LinkState::kUp);
+  EXPECT_EQ(link.last_error(), "");
+}
+
 TEST_F(LinkTest, RefusesAnotherNodeAtTheAddress) {
   receive(hello_of("host-c"));
   EXPECT_THAT(log_.lines, ElementsAre(HasSubstr("failed: this address is node 'host-c'")));
@@ -171,6 +189,97 @@ TEST_F(LinkTest, PingsAQuietPeerAndGivesUpASilentOne) {
   EXPECT_TRUE(link_.up());
   advance(1s);
   EXPECT_THAT(log_.lines, ElementsAre("up", HasSubstr("down: the peer sent nothing")));
+}
+
+// Nobody else wakes the thread, so the timer's events are those that advance() runs.
+TEST_F(LinkTest, AQuietLinkCostsOneEventInEachInterval) {
+  receive(hello_of("host-b"));
+  wire().written.clear();
+  int pings = 0;
+  for (int i = 0; i < 1000; ++i) {  // 10 s
+    advance(10ms);
+    if (wire().written.empty()) continue;
+    EXPECT_EQ(std::exchange(wire().written, ""), frame(FrameKind::kPing));
+    ++pings;
+    receive(frame(FrameKind::kPong));
+  }
+  EXPECT_EQ(pings, 10);
+  EXPECT_EQ(reactor_.timers_run(), 10u);
+  EXPECT_TRUE(link_.up());
+}
+
+TEST_F(LinkTest, ALinkWithoutStreamsPingsRarely) {
+  receive(hello_of("host-b"));
+  link_.session().set_carries_streams(false);
+  wire().written.clear();
+  std::vector<int> pings;  // in tenths of a second
+  for (int i = 1; i <= 450; ++i) {
+    advance(100ms);
+    if (wire().written.empty()) continue;
+    EXPECT_EQ(std::exchange(wire().written, ""), frame(FrameKind::kPing));
+    pings.push_back(i);
+    receive(frame(FrameKind::kPong));
+  }
+  EXPECT_THAT(pings,
+              ElementsAre(testing::Ge(100), testing::Ge(200), testing::Ge(300), testing::Ge(400)));
+  advance(6s);  // the last answer came about 40 s after the begin, and 5 s before this
+  EXPECT_TRUE(link_.up());
+  advance(2s);
+  EXPECT_FALSE(link_.up());
+}
+
+TEST_F(LinkTest, ALinkThatGetsAStreamAsksItsPeerAtOnceAndGivesItTime) {
+  receive(hello_of("host-b"));
+  link_.session().set_carries_streams(false);
+  advance(9s);
+  wire().written.clear();
+  link_.session().set_carries_streams(true);
+  reactor_.advance(0s);
+  link_.flush();
+  EXPECT_EQ(wire().written, frame(FrameKind::kPing));
+  advance(1900ms);
+  EXPECT_TRUE(link_.up());
+  advance(200ms);
+  EXPECT_THAT(log_.lines, ElementsAre("up", HasSubstr("down: the peer sent nothing")));
+}
+
+TEST_F(LinkTest, StreamsThatComeAndGoDoNotKeepALinkToASilentPeer) {
+  receive(hello_of("host-b"));
+  link_.session().set_carries_streams(false);
+  advance(9s);
+  for (int i = 0; i < 20; ++i) {
+    EXPECT_TRUE(link_.up());
+    link_.session().set_carries_streams(i % 2 == 0);
+    advance(100ms);
+  }
+  EXPECT_FALSE(link_.up()) << "2 s after the ping";
+}
+
+TEST_F(LinkTest, ALinkWhosePeerWasNotAskedIsNotGivenUp) {
+  receive(hello_of("host-b"));
+  for (int i = 0; i < 4; ++i) {  // a stream soon after each sign of the peer, and one much later
+    link_.session().set_carries_streams(true);
+    link_.session().set_carries_streams(false);
+    advance(9s);
+    wire().written.clear();
+    link_.session().set_carries_streams(true);
+    advance(10ms);
+    EXPECT_EQ(wire().written, frame(FrameKind::kPing));
+    EXPECT_TRUE(link_.up());
+    receive(frame(FrameKind::kPong));
+  }
+}
+
+TEST_F(LinkTest, APeerThatPingsGetsNoPings) {
+  receive(hello_of("host-b"));
+  for (int i = 0; i < 100; ++i) {
+    wire().written.clear();
+    receive(frame(FrameKind::kPing));
+    EXPECT_EQ(wire().written, frame(FrameKind::kPong));
+    wire().written.clear();
+    advance(990ms);
+    EXPECT_EQ(wire().written, "");
+  }
 }
 
 TEST_F(LinkTest, GivesUpAPeerThatSaysNoHello) {

@@ -2,6 +2,7 @@
 #include "engine/link/session.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/check.h"
 #include "engine/link/said_by_peer.h"
@@ -98,7 +99,7 @@ void Session::on_frame(const FrameHeader& header, Bytes payload) {
       lane_->send({.kind = FrameKind::kPong}, {});
       return;
     case FrameKind::kPong:
-      return;
+      return check_alive();  // sets the timer for the next ping
     case FrameKind::kHello:
     case FrameKind::kRefuse:
       return go_down("the peer sent a second hello");
@@ -145,13 +146,25 @@ void Session::go_down(const std::string& reason) {
 void Session::check_alive() {
   const TimePoint now = reactor_.now();
   if (state_ == State::kHandshake) return go_down("the peer sent no hello within the time-out");
-  const Duration silence = now - lane_->last_received();
-  if (silence >= options_.keepalive_timeout)
-    return go_down("the peer sent nothing within limits.keepalive_timeout");
-  if (silence >= options_.keepalive_interval) lane_->send({.kind = FrameKind::kPing}, {});
-  // The timer fires four times per keepalive_interval, so that a session notices each of the two
-  // time-outs at most a quarter of the interval late.
-  timer_->set(now + std::max(options_.keepalive_interval / 4, Duration(1)));
+  if (waits_for_pong()) {
+    // The timer is set for the end of the time-out, but can have been set before the ping.
+    const TimePoint end = pinged_ + options_.keepalive_timeout - options_.keepalive_interval;
+    if (now < end) return timer_->set(end);
+    return go_down("the peer sent nothing within limits.keepalive_timeout" +
+                   std::string(carries_ ? "" : ", which is longer without streams"));
+  }
+  const TimePoint ping = lane_->last_received() + keepalive_interval();
+  if (now < ping) return timer_->set(ping);
+  lane_->send({.kind = FrameKind::kPing}, {});
+  pinged_ = now;
+  timer_->set(now + options_.keepalive_timeout - options_.keepalive_interval);
+}
+
+void Session::set_carries_streams(bool streams) {
+  if (std::exchange(carries_, streams) == streams || !streams) return;
+  if (state_ != State::kUp || waits_for_pong()) return;
+  // The timer can be set for later, because the session carried no streams.
+  timer_->set(std::max(reactor_.now(), lane_->last_received() + keepalive_interval()));
 }
 
 }  // namespace hat::engine

@@ -5,8 +5,11 @@
 //   initiator: kHello ──▶            ◀── kHello | kRefuse          then frames both ways
 //
 // A side sends a ping when it has received nothing for `keepalive_interval`, and ends the session
-// when it has received nothing for `keepalive_timeout`. Without pings, a session would not notice
-// that the peer's host has crashed, because a crashed host does not send a TCP reset.
+// when it has still received nothing after the rest of `keepalive_timeout`. Without pings, a
+// session would not notice that the peer's host has crashed, because a crashed host does not send a
+// TCP reset. A quiet session costs each side about two timer events in an interval, and the pings
+// of one side serve both. While a session carries no streams, the interval is longer, so that a
+// host can have links to many peers (set_carries_streams()).
 //
 // Thread   Only the reactor's thread uses this class.
 // Errors   on_session_down() is called once, with a sentence; no other callback follows.
@@ -87,6 +90,11 @@ class Session final : public LaneEvents {
   Lane& lane() { return *lane_; }
   const Lane& lane() const { return *lane_; }
   TimePoint began() const { return began_; }
+  // Sets whether the session carries streams; a new session counts as carrying some. Without
+  // streams, a ping follows kIdleIntervals times `keepalive_interval` of silence. A session that
+  // carries streams again pings at once if the peer has been silent for `keepalive_interval`.
+  static constexpr int kIdleIntervals = 10;
+  void set_carries_streams(bool streams);
   void end(const std::string& reason) { go_down(reason); }
   // Closes this side's direction of the TCP connection. Call it only if nothing is queued on the
   // lane and nothing more will be sent. The peer reads everything that was sent, then the end of
@@ -109,6 +117,11 @@ class Session final : public LaneEvents {
   void refuse(const std::string& reason);
   void go_down(const std::string& reason);
   void check_alive();
+  Duration keepalive_interval() const {
+    return options_.keepalive_interval * (carries_ ? 1 : kIdleIntervals);
+  }
+  // Returns true if the peer has sent nothing since the last ping.
+  bool waits_for_pong() const { return pinged_ > lane_->last_received(); }
 
   Reactor& reactor_;
   const Role role_;
@@ -117,6 +130,8 @@ class Session final : public LaneEvents {
   State state_ = State::kHandshake;
   Hello peer_;
   TimePoint began_;
+  TimePoint pinged_{};   // the time of the last ping
+  bool carries_ = true;  // streams
   LaneFrames* lanes_ = nullptr;
   CostFrames* costs_ = nullptr;
   std::unique_ptr<Timer> timer_;

@@ -78,9 +78,10 @@ void judge_peer(const Examined& examined, const PeerProbe& peer, const Judged* c
   const bool known = examined.daemon.answers() && link != examined.daemon.links.end();
   const std::string address = to_string(peer.address);
   if (known && link->second.up != 0) {
+    const uint64_t needed = link->second.workers - link->second.idle;
     const std::string text = address + ": " + std::to_string(link->second.up) + " of " +
-                             std::to_string(link->second.workers) + " links up";
-    if (link->second.up == link->second.workers) {
+                             std::to_string(needed) + " links up";
+    if (link->second.up == needed) {
       findings.ok(peer.name, text);
     } else {
       findings.warn(peer.name, text + "; last error: " + link->second.last_error, "hatctl status");

@@ -21,6 +21,7 @@ DaemonState read_daemon_state(const json& status, const std::string& socket) {
     LinkState& all = state.links[link.at("peer").get<std::string>()];
     ++all.workers;
     all.up += link.at("up").get<bool>() ? 1u : 0u;
+    all.idle += link.value("state", "") == "idle" ? 1u : 0u;
     if (const std::string error = link.at("last_error"); !error.empty()) all.last_error = error;
     for (const json& lane : link.at("lanes")) {
       all.lanes.push_back({lane.at("protocol"), lane.at("state"), lane.at("last_error")});

@@ -17,12 +17,13 @@ struct LaneState {
   std::string last_error;
 };
 
-// The links to one peer. Each worker of the daemon has its own link to the peer.
+// The links to one peer: one of each worker of the daemon that needs it.
 struct LinkState {
   uint64_t up = 0;  // the number of links that are up
   uint64_t workers = 0;
   std::string last_error;
   std::vector<LaneState> lanes;
+  uint64_t idle = 0;  // the number of links that no client needs
 };
 
 struct DaemonState {

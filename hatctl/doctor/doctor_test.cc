@@ -80,7 +80,8 @@ TEST(DaemonState, GathersTheLinksOfAllWorkers) {
     "last_reload": {"successful": false, "unix_time": 1, "error": "e"},
     "links": [{"peer": "b", "up": true, "last_error": "", "lanes": [
                  {"protocol": "rfp", "state": "up", "last_error": ""}]},
-              {"peer": "b", "up": false, "last_error": "refused", "lanes": []}]})"),
+              {"peer": "b", "up": false, "last_error": "refused", "lanes": []},
+              {"peer": "b", "up": false, "state": "idle", "last_error": "", "lanes": []}]})"),
                                               "/s");
   EXPECT_TRUE(state.answers());
   EXPECT_EQ(state.socket, "/s");
@@ -89,7 +90,8 @@ TEST(DaemonState, GathersTheLinksOfAllWorkers) {
   EXPECT_THAT(state.pending, ElementsAre("x"));
   const LinkState& link = state.links.at("b");
   EXPECT_EQ(link.up, 1u);
-  EXPECT_EQ(link.workers, 2u);
+  EXPECT_EQ(link.workers, 3u);
+  EXPECT_EQ(link.idle, 1u);
   EXPECT_EQ(link.last_error, "refused");
   ASSERT_EQ(link.lanes.size(), 1u);
   EXPECT_EQ(link.lanes[0].protocol, "rfp");

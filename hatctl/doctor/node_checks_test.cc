@@ -242,7 +242,7 @@ const std::vector<Row> kRowsOfTheNode = {
      [](FakeTree& tree, Examined& examined) {
        tree.roce_host();
        examined.peers = {peer_b()};
-       examined.daemon.links["b"] = {2, 2, "", {{"rfp", "up", ""}, {"rfp", "up", ""}}};
+       examined.daemon.links["b"] = {2, 8, "", {{"rfp", "up", ""}, {"rfp", "up", ""}}, 6};
      },
      {{kOk, "peers", "b: tcp:10.0.0.2:7471: 2 of 2 links up", ""},
       {kOk, "peers", "b: RDMA lanes up: rfp", ""}}},

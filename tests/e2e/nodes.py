@@ -135,6 +135,10 @@ class Node:
         assert status == 200, f"{self.name} {path}: {status} {body}"
         return json.loads(body)
 
+    def links_are_up(self):
+        """Returns True if no link that a client needs is down."""
+        return all(link["state"] in ("up", "idle") for link in self.get("/status")["links"])
+
     def log(self):
         file = self.folder / "log"
         return file.read_text(encoding="utf-8") if file.exists() else ""

@@ -164,7 +164,8 @@ void World::freeze_something() {
 void World::reload_something() {
   const size_t at = random_.below(daemons_.size());
   daemons_[at]->reload([&](NodeConfig& node) {
-    node.limits.calls_per_connection_max = static_cast<uint32_t>(random_.between(2, 40));
+    node.limits.calls_per_connection_max =
+        static_cast<uint32_t>(random_.between(at == 0 ? calls_out_min_ : 2, 40));
     if (at != 0) {
       for (ServedConfig& served : node.serves) {
         if (random_.percent(50)) continue;

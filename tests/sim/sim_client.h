@@ -20,7 +20,7 @@ struct ClientPlan {
   size_t calls = 10;  // in total
   size_t calls_per_connection = 10;
   size_t depth = 1;           // how many two-way calls may be unanswered at the same time
-  size_t calls_out_max = 40;  // the daemon's limit of unanswered calls per connection
+  size_t calls_out_max = 40;  // the daemon's least limit of unanswered calls per connection
   uint64_t request_bytes_min = 0;
   uint64_t request_bytes_max = 1000;
   uint64_t reply_bytes_min = 0;
@@ -93,6 +93,7 @@ class SimClient final : public StreamEvents {
   bool connected_ = false;
   bool said_end_ = false;
   bool disturbed_ = false;
+  bool bytes_ = false;  // the daemon may carry the current connection byte for byte
   bool orderly_ends_ = false;
   bool keeps_connection_ = false;
   bool done_ = false;

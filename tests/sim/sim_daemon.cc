@@ -45,7 +45,8 @@ void SimDaemon::start() {
                            .counters = counters_.get(),
                            .detached = detached_.get(),
                            .rdma = rdma_.get(),
-                           .kept = std::make_shared<const LearnedChoices>(kept_)});
+                           .kept = std::make_shared<const LearnedChoices>(kept_),
+                           .keeps_links = random_.percent(50)});
   draining_ = false;
   for (size_t i = 0; i < node_->endpoints.size(); ++i) {
     network_.listen(node_->endpoints[i].listen, host_,

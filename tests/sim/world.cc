@@ -143,6 +143,7 @@ void World::build_daemons() {
     node.limits.keepalive_interval = milliseconds(100);
     node.limits.keepalive_timeout = milliseconds(300);
     node.limits.reconnect_backoff_max = milliseconds(200);
+    node.limits.link_idle = milliseconds(random_.log_between(10, 1000));
     node.limits.lane_settle = milliseconds(20);
     node.limits.drain_timeout = seconds(5);
     if (i == 0) {
@@ -197,6 +198,7 @@ void World::build_servers() {
 }
 
 void World::build_clients() {
+  calls_out_min_ = daemons_[0]->node().limits.calls_per_connection_max;
   // True if requests may be too large and calls may exceed their time-outs. False in a run without
   // faults and in a run whose only faults are drains.
   const bool calls_fail = !nothing_fails() && scenario_ != Scenario::kDrains;
@@ -222,7 +224,7 @@ void World::build_clients() {
     plan.request_bytes_max = random_.percent(15) ? (calls_fail ? 200'000 : 100'000) : 3000;
     plan.reply_bytes_max = random_.percent(15) ? 400'000 : 3000;
     plan.oneway_percent = random_.percent(50) ? 0 : 20;
-    plan.calls_out_max = daemons_[0]->node().limits.calls_per_connection_max;
+    plan.calls_out_max = calls_out_min_;
     // A drain would wait in vain for replies to oneway calls that have the type of ordinary calls.
     if (scenario_ == Scenario::kDrains || random_.percent(50)) plan.possible_percent = 0;
     plan.slow_percent = random_.percent(20) ? 20 : 0;

@@ -123,6 +123,7 @@ class World {
   CallBook book_;
   Random random_;
   std::vector<std::unique_ptr<SimDaemon>> daemons_;  // host-a, host-b, host-c
+  uint64_t calls_out_min_ = 2;  // the least limits.max_pipelined that a reload gives to host-a
   std::vector<std::unique_ptr<SimServer>> servers_;
   std::vector<std::unique_ptr<SimClient>> clients_;
   std::vector<std::unique_ptr<Hostile>> hostile_;

@@ -150,11 +150,11 @@ rates.sort(rates.columns[2], true);
 const links = new Table("links", [
   {name: "Peer", text: (l) => l.peer},
   {name: "Address", text: (l) => l.address},
-  {name: "State", tone: (l) => (l.up === l.workers ? "good" : l.up === 0 ? "bad" : "warn"),
-   text: (l) => (l.up === l.workers ? "up" : l.up === 0 ? "down" : `${l.up} of ${l.workers} up`)},
+  {name: "State", tone: (l) => (l.up === l.needed ? "good" : l.up === 0 ? "bad" : "warn"),
+   text: (l) => (l.up === l.needed ? "up" : l.up === 0 ? "down" : `${l.up} of ${l.needed} up`)},
   {name: "Identity", text: (l) => identityText(l.names, l.up), tone: quiet},
   {name: "Built", number: true, text: (l) => String(l.sessions)},
-  {name: "Last error", text: (l) => (l.up < l.workers ? l.error : ""), tone: quiet},
+  {name: "Last error", text: (l) => (l.up < l.needed ? l.error : ""), tone: quiet},
 ], (l) => l.peer);
 
 const lanes = new Table("lanes", [
@@ -327,16 +327,16 @@ function noticesOf(status) {
   return notices;
 }
 
-// Every worker has its own link to each peer: one row a peer. The same lanes of several workers are one row too.
+// Every worker has its own link to each peer that its clients need: one row a peer. The same lanes of several workers are one row too.
 function showLinks(status) {
   const peers = new Map();
   const kinds = new Map();
   for (const link of status.links) {
     const row = peers.get(link.peer)
-        ?? {peer: link.peer, address: link.address, up: 0, workers: 0, sessions: 0, names: [], error: ""};
+        ?? {peer: link.peer, address: link.address, up: 0, needed: 0, sessions: 0, names: [], error: ""};
     peers.set(link.peer, row);
     row.up += link.up ? 1 : 0;
-    row.workers += 1;
+    row.needed += link.state === "idle" ? 0 : 1;
     row.sessions += link.sessions;
     row.error ||= link.last_error;
     if (link.peer_names.length > 0) row.names = link.peer_names;

@@ -65,6 +65,7 @@ void AcceptedLink::log(const std::string& what) {
 }
 
 void AcceptedLink::on_session_up(engine::Session&) {
+  session_->set_carries_streams(false);
   std::string proved;
   for (const std::string& name : session_->peer_names())
     proved += (proved.empty() ? "" : ", ") + name;
@@ -176,6 +177,7 @@ void AcceptedLink::open_stream(uint32_t lane, const FrameHeader& header, engine:
     return refuse(engine::Failure::kOverloaded,
                   "node " + worker_.node().node + ": limits.max_peer_connections is reached");
   }
+  session_->set_carries_streams(true);
   const auto opened = streams_.emplace(
       header.stream, std::make_unique<ServerStream>(worker_, *this, header.stream, lane, served));
   if (token != nullptr) opened.first->second->attach(*token);
@@ -192,6 +194,7 @@ void AcceptedLink::end_stream(uint32_t id) {
   if (found == streams_.end()) return;
   worker_.defer_delete(std::move(found->second));
   streams_.erase(found);
+  if (streams_.empty()) session_->set_carries_streams(false);
 }
 
 void AcceptedLink::on_new_routes() {

@@ -348,18 +348,21 @@ void ClientConnection::stop_waiting() {
   }
 }
 
+// Ends the wait for a link, because there is a stream.
+void ClientConnection::on_link() {
+  stop_waiting();
+  if (current_ != nullptr && !find_way(*current_)) return;
+  resume();
+}
+
 void ClientConnection::on_link_news() {
-  if (have_stream()) {
-    stop_waiting();
-    if (current_ != nullptr && !find_way(*current_)) return;
-    return resume();
-  }
+  if (have_stream()) return on_link();
   if (worker_.peers_hopeless(stream_.peers(), waiting_since_)) on_no_link();
 }
 
 void ClientConnection::on_deadline() {
   if (life_ == Life::kLingering) return close(false);
-  if (waits_for_link()) return on_no_link();
+  if (waits_for_link()) return have_stream(FirstAttempts::kIgnore) ? on_link() : on_no_link();
   if (input_ == Input::kPassedOn || life_ == Life::kEnding || calls_.holds_up_failure()) {
     on_server_end_wait();
   }
@@ -408,12 +411,12 @@ void ClientConnection::on_call_deadline(Call& call) {
 
 // --- The stream to the peer daemon ---
 
-bool ClientConnection::have_stream() {
+bool ClientConnection::have_stream(FirstAttempts first_attempts) {
   if (stream_.exists()) {
     if (!stream_.link_leaves() || stream_.is_bound()) return true;
     leave_stream(FrameKind::kEnd);
   }
-  PeerLink* peer = worker_.choose_peer(stream_.peers(), *endpoint_);
+  PeerLink* peer = worker_.choose_peer(stream_.peers(), *endpoint_, first_attempts);
   if (peer == nullptr) return false;
   stream_.open(*peer);
   return true;
@@ -429,7 +432,8 @@ bool ClientConnection::stays_with_retired_link() const {
 
 // Lets the stream end, and begins one to another peer, if many calls wait for the peer and few for
 // the other. Only for a client whose server keeps no state for it. Returns false if `call` must
-// wait until the peer has taken all frames of the stream, as after a call whose deadline has passed.
+// wait until the peer has taken all frames of the stream, as after a call whose deadline has
+// passed.
 bool ClientConnection::use_better_peer(const Call& call) {
   if (!stream_.exists() || stream_.link().unanswered() < Worker::kPileUp || calls_.size() != 1 ||
       stream_.peers().size() < 2 || stream_.link_leaves() || !stream_.shares_server()) {

@@ -167,6 +167,7 @@ class ClientConnection final : public StreamEvents,
   void stop_waiting();
   // Handles the end of the wait for a link, of kServerEndWait, or of kLingerTime.
   void on_deadline() override;
+  void on_link();
   void on_no_link();
   struct LaneWait final : Deadline {
     explicit LaneWait(ClientConnection& its) : connection(its) {}
@@ -175,7 +176,7 @@ class ClientConnection final : public StreamEvents,
   };
 
   // --- The stream to the peer daemon ---
-  bool have_stream();
+  bool have_stream(FirstAttempts first_attempts = FirstAttempts::kAwait);
   bool stays_with_retired_link() const;
   bool use_better_peer(const Call& call);
   void note_failing_peer(engine::Failure failure);

@@ -53,6 +53,9 @@ class PeerTurns {
       credits_;  // by position: the turns that a peer should have had, less those it had
 };
 
+// Whether a choice waits for links whose first attempt to connect has not ended.
+enum class FirstAttempts : uint8_t { kAwait, kIgnore };
+
 // The peers at which calls of one endpoint's clients have failed because the peer had no server for
 // them. Such failures come at once, so no calls pile up on the peer, which would otherwise get more
 // and more clients.

@@ -19,6 +19,7 @@ PeerLink::PeerLink(Worker& worker, const PeerConfig& peer, engine::SessionOption
     : worker_(worker),
       rdma_(rdma),
       without_lanes_(rdma == nullptr ? Fallback::kNoFabric : Fallback::kPeerHasNone),
+      last_use_(worker.reactor().now()),
       plans_(std::make_shared<PeerPlans>(peer.name, name_in_file(peer), worker.index(), seed)),
       registrations_(worker.reactor()),
       landings_(worker.counters().rdma.landed_bytes),
@@ -43,7 +44,9 @@ uint32_t PeerLink::open_stream(ClientConnection& connection) {
   DCHECK(link_.takes_calls());
   for (;;) {  // numbers start again after 2^32 streams, so skips those of streams that still exist
     const uint32_t stream = link_.next_stream();
-    if (streams_.emplace(stream, &connection).second) return stream;
+    if (!streams_.emplace(stream, &connection).second) continue;
+    link_.session().set_carries_streams(true);
+    return stream;
   }
 }
 
@@ -51,6 +54,12 @@ void PeerLink::end_stream(uint32_t stream, uint32_t lane, engine::FrameKind last
   engine::Lane& carrier = lane == 0 ? link_.lane() : lanes_->lane(lane);
   const uint64_t number = carrier.send({.kind = last, .stream = stream}, {});
   if (lane != 0) last_frames_.push_back({stream, lane, number});
+}
+
+void PeerLink::forget_stream(uint32_t stream) {
+  streams_.erase(stream);
+  note_use(worker_.reactor().now());
+  if (streams_.empty() && link_.up()) link_.session().set_carries_streams(false);
 }
 
 // Returns a copy, because the caller can make a connection close, which removes it from `streams_`.
@@ -103,6 +112,7 @@ void PeerLink::on_link_up(engine::Link&) {
   worker_.counters().peer_sessions.add(link_.peer());
   LOG(INFO) << "peer " << link_.peer() << ": link up at " << to_string(link_.address());
   engine::Session& session = link_.session();
+  session.set_carries_streams(false);
   peer_cores_ = session.peer().cores.value_or(worker_.routes().cores());
   if (rdma_ != nullptr && session.peer().legs != 0) {
     lanes_ = std::make_unique<PeerLanes>(worker_.reactor(), *rdma_, session,
@@ -150,7 +160,9 @@ void PeerLink::agree_to_go_away() {
 
 void PeerLink::on_link_down(engine::Link&, bool was_up, const std::string& reason) {
   const bool is_replaced = state_ != State::kCurrent;
-  if (is_replaced) {
+  if (state_ == State::kFinished) {
+    VLOG(1) << "peer " << link_.peer() << ": an unused link has ended: " << reason;
+  } else if (is_replaced) {
     LOG(INFO) << "peer " << link_.peer() << ": its old link has ended: " << reason;
   } else if (was_up) {
     LOG(WARNING) << "peer " << link_.peer() << ": link down: " << reason;

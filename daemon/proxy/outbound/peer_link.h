@@ -8,7 +8,7 @@
 // kCurrent    The link carries old and new streams. The state ends when the peer announces by a
 //             kGoAway frame that it shuts down, or with retire().
 // kRetired    The link carries its streams until they end, because a reload has removed the peer or
-//             changed its address.
+//             changed its address, or because no client has needed the link for long.
 // kLeaving    This side waits until all frames on the RDMA lanes have arrived; without RDMA lanes
 //             this state is skipped.
 // kAgreed     This side has answered with a kGoAway frame.
@@ -86,6 +86,12 @@ class PeerLink final : public engine::LinkEvents, public PeerLanesEvents, public
   uint32_t weight() const { return weight_; }
   bool is_near() const { return is_near_; }  // the peer is in the zone of this node
 
+  // Records that a client looked for a peer and considered this one.
+  void note_use(TimePoint now) { last_use_ = now; }
+  // Returns true if no stream uses the link, and none has since `time`, and note_use() was not
+  // called since then.
+  bool is_unused_since(TimePoint time) const { return streams_.empty() && last_use_ <= time; }
+
   // Begins a stream for `connection`, and returns the stream's number. Call it only while the link
   // can carry new calls (Link::takes_calls()).
   uint32_t open_stream(ClientConnection& connection);
@@ -94,7 +100,7 @@ class PeerLink final : public engine::LinkEvents, public PeerLanesEvents, public
   // the link's TCP connection.
   void end_stream(uint32_t stream, uint32_t lane, engine::FrameKind last);
   // Drops later frames of the stream. Does nothing if the stream is unknown.
-  void forget_stream(uint32_t stream) { streams_.erase(stream); }
+  void forget_stream(uint32_t stream);
   // Returns how many calls on this link are not answered.
   size_t unanswered() const { return unanswered_; }
   // Replaces `before`, the number of unanswered calls of one stream, by `now`.
@@ -179,6 +185,7 @@ class PeerLink final : public engine::LinkEvents, public PeerLanesEvents, public
   size_t unanswered_ = 0;  // calls of all streams
   uint32_t weight_ = 1;
   bool is_near_ = false;
+  TimePoint last_use_;
   // The last frames of ended streams that were sent on RDMA lanes and may not have arrived yet.
   std::vector<LastFrame> last_frames_;
   // Shared with the links that this one has replaced, whose calls in flight refer to them.

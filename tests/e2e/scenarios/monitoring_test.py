@@ -283,7 +283,7 @@ class Watched(Scenario):
         self.assertIn("peer_has_none", {alert["labels"]["reason"] for alert in self.fired["HatrpcFallbackToTcp"]})
 
     def await_links(self):
-        wait_until("links are up", lambda: all(link["up"] for link in self.nodes.a.get("/status")["links"]), WAIT)
+        wait_until("links are up", self.nodes.a.links_are_up, WAIT)
 
     def start_again(self, node):
         self.assertEqual(node.stop(), 0)

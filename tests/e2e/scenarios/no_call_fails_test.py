@@ -85,8 +85,7 @@ class NoCallFails(Scenario):
                                        for place in places]
                 nodes.a.config.write_text(json.dumps(config), encoding="utf-8")
                 self.take_over(nodes.a)
-                wait_until("both links are up", lambda: all(
-                    link["up"] for link in nodes.a.get("/status")["links"]), PATIENCE_S)
+                wait_until("both links are up", nodes.a.links_are_up, PATIENCE_S)
                 yield nodes, places
             finally:
                 self.assertEqual(nodes.c.stop(), 0)
@@ -145,7 +144,7 @@ class NoCallFails(Scenario):
             self.assertNotEqual(nodes.b.get("/certificates")[0]["serial"], first)
             self.assertEqual([one["file"] for one in nodes.b.get("/certificates")].count(
                 str(self.folder / "ca.pem")), 1, "the old CA must be gone")
-            self.assertTrue(all(link["up"] for link in nodes.a.get("/status")["links"]))
+            self.assertTrue(nodes.a.links_are_up())
 
     def test_drain_of_one_of_two_servers(self):
         """Uses shared mode, because in mirror mode a client's connection ends when the server's node drains."""
@@ -153,8 +152,7 @@ class NoCallFails(Scenario):
             for node in (nodes.b, nodes.c):
                 self.assertEqual(node.stop(), 0)
                 node.start()
-                wait_until(f"the link to {node.name} is up again", lambda: all(
-                    link["up"] for link in nodes.a.get("/status")["links"]), PATIENCE_S)
+                wait_until(f"the link to {node.name} is up again", nodes.a.links_are_up, PATIENCE_S)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: Apache-2.0
+"""tests/e2e/scenarios/idle_mesh_test.py: many daemons that all have links to each other, and no clients.
+
+Measures the CPU time of the daemons, so that other work of the machine hardly changes the values.
+"""
+
+import pathlib
+import resource
+import time
+
+from fleet import LINK_PORT, Fleet, main_in_a_network_namespace
+from nodes import wait_until
+
+WORKERS = 8
+NODES = 100
+FEW_NODES = 24  # with links of all workers, more nodes would need too much memory
+SETTLE_S, SECONDS = 3, 10
+SHARE_MAX = 0.01  # of a core, for each daemon
+DESCRIPTORS = 4096  # for each daemon
+
+
+def cpu_seconds(process):
+    """Returns how long the process's threads have run."""
+    tasks = pathlib.Path(f"/proc/{process.pid}/task").glob("*/schedstat")
+    return sum(int(task.read_text(encoding="ascii").split()[0]) for task in tasks) / 1e9
+
+
+class IdleMesh(Fleet):
+    def setUp(self):
+        super().setUp()
+        soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        self.assertGreaterEqual(hard, DESCRIPTORS, "raise the limit of open files (ulimit -Hn) for this test")
+        resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, DESCRIPTORS), hard))
+
+    def share_of_a_core(self, count, link_idle, links):
+        """Starts `count` daemons; returns the part of a core that each uses, once each has `links` links to each other one."""
+        addresses = {f"host-{number}": f"tcp:127.1.0.{number}:{LINK_PORT}" for number in range(1, count + 1)}
+        running = []
+        try:
+            for name, address in addresses.items():
+                peers = {other: {"link": link} for other, link in addresses.items() if other != name}
+                running.append(self.start_node({
+                    "node": name, "workers": WORKERS, "fabric": "tcp", "peers": peers,
+                    "link": {"listen": address, "insecure": True}, "limits": {"link_idle": link_idle}}))
+            for node in running:
+                wait_until(f"{node.name} has its links", lambda its=node: sum(
+                    link["up"] for link in its.get("/status")["links"]) == links * (count - 1), 60)
+            time.sleep(SETTLE_S)
+            before = [cpu_seconds(node.process) for node in running]
+            began = time.monotonic()
+            time.sleep(SECONDS)
+            used = sum(cpu_seconds(node.process) - start for node, start in zip(running, before))
+            share = used / (time.monotonic() - began) / count
+        finally:
+            for node in running:
+                node.process.kill()
+            for node in running:
+                node.process.wait()
+                node.process = None
+            for folder in self.folder.glob("host-*"):
+                folder.rename(folder.with_name(f"{count}-{folder.name}-{link_idle}"))
+        print(f"{count} daemons with {WORKERS} workers each, link_idle {link_idle}: each uses {share:.2%} of a core", flush=True)
+        return share
+
+    def test_a_large_mesh_hardly_uses_the_processor(self):
+        self.assertLess(self.share_of_a_core(NODES, "5min", links=1), SHARE_MAX)
+
+    def test_links_of_all_workers_cost_more(self):
+        self.assertLess(self.share_of_a_core(FEW_NODES, "5min", links=1),
+                        self.share_of_a_core(FEW_NODES, "0s", links=WORKERS) / 2)
+
+
+if __name__ == "__main__":
+    main_in_a_network_namespace()
