@@ -257,6 +257,8 @@ void ServerStream::on_raw(Bytes bytes) {
     if (!served_->is_current) use_current_server();
     if (is_removed()) return reset(Failure::kUnknownService, removed_text());
     become_opaque();
+    // The start of a reply, which was held back until its head was complete.
+    if (upstream_) stream_.send_raw(upstream_->replies().held());
   }
   if (!stream_.take(bytes.size())) {
     return reset(Failure::kUpstreamClosed, "the peer sent more than the stream's window");
