@@ -150,7 +150,6 @@ std::vector<std::string> hints_without_effect(const ServiceSpec& service) {
   warn("priority", [](const Hints& hints) {
     return hints.priority.value_or(Priority::kNormal) != Priority::kNormal;
   });
-  warn("idempotent", [](const Hints& hints) { return hints.idempotent.value_or(false); });
   return warnings;
 }
 

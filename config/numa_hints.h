@@ -50,8 +50,8 @@ struct NumaHints {
 NumaHints resolve_numa_hints(const NodeConfig& node, const Manifest& manifest,
                              const std::vector<WorkerPlacement>& workers, const HostCores& host);
 
-// Returns a sentence for each hint of the service that has no effect in this version (`priority`,
-// `idempotent`), with the functions that have it. Ignores values that equal the default.
+// Returns a sentence for each hint of the service that has no effect in this version (`priority`),
+// with the functions that have it. Ignores values that equal the default.
 std::vector<std::string> hints_without_effect(const ServiceSpec& service);
 // Names a few of `names`, and counts the others: "a, b, c, d and 2 more".
 std::string names_text(const std::vector<std::string>& names);

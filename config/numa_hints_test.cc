@@ -161,16 +161,13 @@ TEST_F(NumaHintsTest, ManyFunctionsAreCountedInOneWarning) {
 TEST_F(NumaHintsTest, HintsWithoutEffectAreNamed) {
   FunctionSpec low = function("low", std::nullopt);
   low.hints.both.priority = Priority::kLow;
-  low.hints.server.idempotent = true;
   FunctionSpec usual = function("usual", std::nullopt);
   usual.hints.both.priority = Priority::kNormal;
-  usual.hints.both.idempotent = false;
   service("C", {low, usual});
   service("Elsewhere", {low});
   resolve();
   EXPECT_EQ(warnings(),
-            "n.yaml:6:3: warning: C: the hint priority has no effect in this version (low)\n"
-            "n.yaml:6:3: warning: C: the hint idempotent has no effect in this version (low)\n");
+            "n.yaml:6:3: warning: C: the hint priority has no effect in this version (low)\n");
 }
 
 }  // namespace

@@ -43,7 +43,7 @@ GOOD_NODES = [
     "node: a\nlink: {listen: 'tcp:h:1', tls: TLS}\npeers: {b: {link: 'tcp:h:1', identity: 'spiffe://p/b', profile: b.yaml}}",
     "node: a\nlink: {tls: {certificate: tls/a.pem, key: tls/a.key, ca: tls/ca.pem, "
     "allow: ['spiffe://p/*', 'spiffe://p/a', host-b, '*.example']}}",
-    "node: a\nlimits: {spin: 10us, max_message: 1MiB, max_pipelined: 7, max_links: 4, max_peer_connections: 4, drain_timeout: 1min}",
+    "node: a\nlimits: {spin: 10us, max_message: 1MiB, max_pipelined: 7, retry_percent: 0, retry_request: 0, max_links: 4, max_peer_connections: 4, drain_timeout: 1min}",
     "node: a\nadmin: {listen: 'tcp:127.0.0.1:9464', socket: /tmp/x.sock}",
 ]
 BAD_NODES = [
@@ -70,7 +70,7 @@ BAD_NODES = [
     "node: a\nserves: {S: {upstream: 'tcp:h:1', thrift_protocol: framed}}",
     "node: a\nserves: {S: {upstream: 'tcp:h:1', mode: pool}}",
     "node: a\nlimits: {spin: 50}", "node: a\nlimits: {max_message: 5 parsecs}",
-    "node: a\nlimits: {max_pipelined: 0}", "node: a\nlimits: {max_links: 3}", "node: a\nlimits: {spins: 50us}", "node: [a]",
+    "node: a\nlimits: {max_pipelined: 0}", "node: a\nlimits: {retry_percent: 101}", "node: a\nlimits: {max_links: 3}", "node: a\nlimits: {spins: 50us}", "node: [a]",
     "node: a\nlimits: 3", "node: a\nprofile: [p.yaml]", "node: a\nlearned: ''", "node: two words", "node: ''", "node: a\nserves: {9S: {upstream: 'tcp:h:1'}}",
     "node: a\nlink: {insecure: true}\npeers: {'b/c': {link: 'tcp:h:1'}}", "node: a\nadmin: {port: 3}",
 ]

@@ -53,6 +53,19 @@ inline constexpr std::array kFailureTexts = {
 };
 inline constexpr size_t kFailureCount = kFailureTexts.size();
 
+// Returns true if a peer that reports the failure has no server for calls at present, or takes none,
+// so that it fails them at once.
+constexpr bool has_no_server(Failure failure) {
+  return failure == Failure::kUpstreamUnreachable || failure == Failure::kUnknownService ||
+         failure == Failure::kOverloaded || failure == Failure::kDraining;
+}
+
+// Returns true if the failure says that the server has not seen the call.
+constexpr bool promises_unseen(Failure failure) {
+  return failure != Failure::kLinkLost && failure != Failure::kUpstreamClosed &&
+         failure != Failure::kDeadlineExceeded;
+}
+
 constexpr const FailureText& text(Failure failure) {
   return kFailureTexts[static_cast<size_t>(failure)];
 }

@@ -149,6 +149,13 @@ void add_ways(Page& page, Control& control, const CalledFunctions& called) {
       Page::add(calls, std::move(labels), static_cast<double>(count));
     }
   }
+  auto& retries = page.family("hatrpc_retries_total",
+                              "How often calls were sent again after a failure.",
+                              MetricType::Counter);
+  for (const CalledFunction& one : called) {
+    if (one.side != Side::kClient) continue;
+    Page::add(retries, one.name(), static_cast<double>(one.totals.retries));
+  }
   auto& fallbacks = page.family("hatrpc_fallbacks_total",
                                 "Calls that used TCP although their plan requests RDMA, by reason.",
                                 MetricType::Counter);
@@ -260,6 +267,9 @@ void add_refusals(Page& page, Control& control) {
       "hatrpc_connections_refused_total",
       "Client connections closed at once: limits.max_connections was reached, or hatrpcd drains.",
       sum(&WorkerCounters::connections_refused));
+  page.counter("hatrpc_retries_refused_total",
+               "Calls that were not sent again because of limits.retry_percent.",
+               sum(&WorkerCounters::retries_refused));
   page.counter("hatrpc_links_refused_total",
                "Links refused at limits.max_links, or at a quarter of it for one peer.",
                sum(&WorkerCounters::links_refused));

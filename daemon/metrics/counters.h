@@ -54,6 +54,7 @@ struct FunctionCounters {
   std::array<Counter, kCallOutcomeNames.size()> requests;
   Counter started;    // calls begun; minus the sum of `requests`: calls in flight
   Counter timed_out;  // on the client's side: sent calls whose time was over before the reply
+  Counter retries;    // on the client's side: how often calls were sent again
   MessageSizes request_sizes;
   MessageSizes reply_sizes;
   LatencyHistogram<Counter, kLatencyBuckets> latency;
@@ -124,6 +125,7 @@ struct WorkerCounters {
   Counter connections_open;
   Counter connections_refused;      // because of limits.max_connections, or while draining
   Counter links_refused;            // because of limits.max_links
+  Counter retries_refused;          // because of limits.retry_percent
   Counter peer_streams_refused;     // because of limits.max_peer_connections
   Counter connections_taken_over;   // accepted by the predecessor, and moved to this process
   Counter connections_handed_over;  // accepted by this process, and moved to the successor

@@ -17,6 +17,7 @@ struct FunctionTotals {
   HistogramSnapshot<kSizeBuckets> reply_sizes;    // bytes
   uint64_t started = 0;
   uint64_t timed_out = 0;
+  uint64_t retries = 0;
   // How often the calls used each way; without zeros. Empty on the server's side, which does not
   // count ways.
   std::vector<WayCount> ways;
@@ -81,6 +82,7 @@ inline FunctionTotals total(FunctionMetrics& function, Side side) {
     sum.request_sizes.add(counters.request_sizes.read());
     sum.reply_sizes.add(counters.reply_sizes.read());
     sum.timed_out += counters.timed_out.value();
+    sum.retries += counters.retries.value();
     for (size_t i = 0; i < sum.fallbacks.size(); ++i) {
       sum.fallbacks[i] += counters.fallbacks[i].value();
     }

@@ -108,6 +108,8 @@ struct Call final : Deadline {
   bool reply_started = false;  // a part of a reply was written to the client
   std::optional<engine::Failure> failure;
   std::string failure_detail;
+  // The failure after which the call was sent again although the server may have seen it.
+  std::optional<engine::Failure> lost;
   KeptHead head;
   // The heads of the Thrift frame's two-way messages other than `head`; usually empty.
   std::vector<KeptHead> more_heads;
@@ -141,6 +143,7 @@ class CallPool {
     call->reply = Reply::kNone;
     call->ordinal = 0;
     call->way = {};
+    call->lost.reset();
     call->by_peer = {};
     call->learned = {};
     call->request_pieces = call->reply_pieces = {};

@@ -146,7 +146,8 @@ class FakeSeal final : public engine::Seal {
 
 // Node host-a, with one endpoint, for service Kv at peer host-b. The node also serves two services
 // from local servers: Kv in mirror mode, and Pool in shared mode with two upstream connections. Its
-// manifest lists the functions Kv.get, Pool.get, Pool.put, and Pool.note, which is oneway.
+// manifest lists the functions Kv.get, Kv.touch, which is idempotent, Pool.get, Pool.put, and
+// Pool.note, which is oneway.
 class FakeNode {
  public:
   using Wire = std::shared_ptr<FakeStream::Wire>;
@@ -233,6 +234,9 @@ class FakeNode {
                    {"Pool", server, UpstreamMode::kShared, 2}};
     FunctionSpec get{.name = "get"};
     get.hints.both.timeout = std::chrono::seconds(1);
+    FunctionSpec touch{.name = "touch"};
+    touch.hints.both.idempotent = true;
+    touch.hints.both.timeout = std::chrono::seconds(1);
     std::vector<FunctionSpec> mirrored = {get};
     std::vector<FunctionSpec> pooled = {
         {.name = "get"}, {.name = "put"}, {.name = "note", .oneway = true}};
@@ -246,6 +250,7 @@ class FakeNode {
         function->arguments = {{.id = 1, .type = {.wire = WireType::kString}}};
       }
     }
+    mirrored.push_back(touch);
     manifest_ = {"", {{"Kv", {}, mirrored, ""}, {"Pool", {}, pooled, ""}}};
     auto routes = make_routes(generation_, {"Kv", "Pool"}, node.serves);
     return {.generation = 1,

@@ -31,6 +31,7 @@
 #include "daemon/proxy/outbound/client_connection.h"
 #include "daemon/proxy/outbound/peer_choice.h"
 #include "daemon/proxy/outbound/peer_link.h"
+#include "daemon/proxy/outbound/retry_budget.h"
 #include "daemon/proxy/successor.h"
 #include "daemon/routing/routing_table.h"
 #include "engine/link/link.h"
@@ -136,6 +137,7 @@ class Worker final : public IterationEvents {
   size_t index() const { return setup_.index; }
   Deadlines& deadlines() { return deadlines_; }
   CallPool& calls() { return calls_; }
+  RetryBudget& retries() { return retries_; }
   UpstreamPool& upstreams() { return upstreams_; }
   DetachedConnections& detached() { return *setup_.detached; }
   // Returns true if the node has an endpoint with the address and the service of this one.
@@ -165,6 +167,9 @@ class Worker final : public IterationEvents {
   // calls of this worker wait for `current`.
   static constexpr size_t kPileUp = 4;
   PeerLink* better_peer(const PeerLink& current, PeerNames peers, const Endpoint& endpoint);
+  // Returns true if the link to one of `peers` other than `peer` can carry calls, and the peer does
+  // not fail calls of `endpoint`.
+  bool has_other_peer(const PeerLink& peer, PeerNames peers, const Endpoint& endpoint) const;
   // Returns true if none of `peers` can be reached: each link has been down for longer than
   // limits.peer_wait, and an attempt to connect that began at or after `since` has failed.
   bool peers_hopeless(PeerNames peers, TimePoint since) const;
@@ -220,6 +225,10 @@ class Worker final : public IterationEvents {
     return over_buffer_limit() || peer.buffered_bytes > max / PeerShare::kPart;
   }
 
+  // Returns true if less than half of limits.max_buffered is used, so that there is space for copies
+  // that calls do not need.
+  bool has_space_for_copies() const { return buffered_bytes_ < node().limits.buffered_bytes_max / 2; }
+
   // Makes the worker poll for a while instead of sleeping, because a part of a call has arrived.
   // `polling`, the polling mode of the call's plan, determines for how long.
   void keep_polling(Polling polling);
@@ -265,6 +274,7 @@ class Worker final : public IterationEvents {
   void end_idle_links();
   void end_idle_link(PeerLink& peer);
   PeerLink& put_in_place_of(PeerLink& old);
+  bool serves_calls(const PeerLink& peer, const Endpoint& endpoint) const;
   // Returns why the link to a peer of the configuration is down.
   static const std::string& error_of(const PeerConfig& peer, const PeerLink& link);
   engine::SessionOptions session_options() const;  // for links from peers
@@ -283,6 +293,7 @@ class Worker final : public IterationEvents {
   bool flush_again_ = false;
   std::array<std::byte, engine::kPieceBytesMax> scratch_;
   CallPool calls_;
+  RetryBudget retries_;
   Deadlines deadlines_;
   UpstreamPool upstreams_;
   bool draining_ = false;

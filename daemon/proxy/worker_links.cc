@@ -62,10 +62,19 @@ PeerLink* Worker::choose_peer(PeerNames peers, Endpoint& endpoint, FirstAttempts
   return usable[choice.choose(candidates, endpoint.turns)];
 }
 
+bool Worker::serves_calls(const PeerLink& peer, const Endpoint& endpoint) const {
+  return peer.link().takes_calls() && !endpoint.failing.contains(&peer, reactor_.now());
+}
+
+bool Worker::has_other_peer(const PeerLink& peer, PeerNames peers, const Endpoint& endpoint) const {
+  return std::ranges::any_of(peers, [&](const std::string& name) {
+    const auto found = peers_.find(name);
+    return found != peers_.end() && &found->second != &peer &&
+           serves_calls(found->second, endpoint);
+  });
+}
+
 PeerLink* Worker::better_peer(const PeerLink& current, PeerNames peers, const Endpoint& endpoint) {
-  const auto takes_calls = [&](const PeerLink& peer) {
-    return peer.link().takes_calls() && !endpoint.failing.contains(&peer, reactor_.now());
-  };
   const auto found = peers_.find(peers[choosing_.choice.any(peers.size())]);
   if (found == peers_.end()) return nullptr;
   PeerLink& other = found->second;
@@ -73,13 +82,14 @@ PeerLink* Worker::better_peer(const PeerLink& current, PeerNames peers, const En
   if (other.link().state() == engine::LinkState::kIdle) other.link().connect_now();
   if (!has_fewer_calls({0, other.weight(), 2 * (other.unanswered() + 1)},
                        {0, current.weight(), current.unanswered() + 1}) ||
-      !takes_calls(other)) {
+      !serves_calls(other, endpoint)) {
     return nullptr;
   }
   if (node().zone.empty() || other.is_near()) return &other;
   const bool has_near_peer = std::ranges::any_of(peers, [&](const std::string& name) {
     const auto near = peers_.find(name);
-    return near != peers_.end() && near->second.is_near() && takes_calls(near->second);
+    return near != peers_.end() && near->second.is_near() &&
+           serves_calls(near->second, endpoint);
   });
   return has_near_peer ? nullptr : &other;
 }

@@ -53,8 +53,8 @@ bool same_on_rdma(const Plan& one, const Plan& other) {
          one.slot_bytes == other.slot_bytes;
 }
 
-// Returns true if the daemon carries calls by both plans in the same way. The members `priority`
-// and `idempotent` do not count, because nothing uses them in this version. Nor do `timeout` and
+// Returns true if the daemon carries calls by both plans in the same way. The member `priority`
+// does not count, because nothing uses it in this version. Nor do `timeout`, `idempotent` and
 // `learned`: only those of the client's side have an effect, which idle_hints() compares.
 bool carries_alike(const Plan& one, const Plan& other) {
   return one.path == other.path && one.tcp_wanted == other.tcp_wanted &&
@@ -117,8 +117,9 @@ std::string why_idle(std::string_view key, const Hints& hints, const Hints& with
                      const HostFacts& host) {
   const Plan plan = make_plan(hints, host);
   const Plan plan_without = make_plan(without, host);
-  if (plan.priority != plan_without.priority || plan.idempotent != plan_without.idempotent) {
-    return "it has no effect in this version";
+  if (plan.priority != plan_without.priority) return "it has no effect in this version";
+  if (plan.idempotent != plan_without.idempotent) {
+    return "only the client's side sends calls again";
   }
   if (plan.timeout != plan_without.timeout) {
     return "only the client's side has a timeout";
@@ -152,6 +153,7 @@ std::vector<IdleHint> idle_hints(const HintGroups& function, const HintGroups& s
     if (with.front().learned && limits_learning(key.name)) continue;
     const std::vector<Plan> without = plans(of_function, of_service);
     const bool same_client = with.front().timeout == without.front().timeout &&
+                             with.front().idempotent == without.front().idempotent &&
                              with.front().learned == without.front().learned;
     if (!same_client || !std::ranges::equal(with, without, carries_alike)) continue;
     const auto said = std::ranges::find(words, key.name, [](const auto& one) { return one.first; });

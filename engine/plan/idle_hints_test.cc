@@ -56,10 +56,16 @@ TEST(IdleHints, SayWhyAHintChangesNothing) {
            Row{{.plan = PlanSource::kLearned, .numa = NumaWord::kAny},
                "numa: any: the plan is the same without it"},
            Row{{.priority = Priority::kHigh}, "priority: high: it has no effect in this version"},
-           Row{{.idempotent = true}, "idempotent: true: it has no effect in this version"},
        }) {
     EXPECT_THAT(lines({.both = hints, .client = {}, .server = {}}), ElementsAre(line));
   }
+}
+
+TEST(IdleHints, OnlyTheClientsSideSendsCallsAgain) {
+  const Hints hints{.idempotent = true};
+  EXPECT_THAT(lines({.both = hints, .client = {}, .server = {}}), IsEmpty());
+  EXPECT_THAT(lines({.both = {}, .client = {}, .server = hints}, {}, Side::kServer),
+              ElementsAre("idempotent: true: only the client's side sends calls again"));
 }
 
 TEST(IdleHints, LeaveOutHintsThatChangeThePlan) {

@@ -67,6 +67,8 @@ class CallBook {
  public:
   explicit CallBook(SimNetwork& network) : network_(network) {}
 
+  // Allows servers to read calls of the function with this name more than once.
+  void may_repeat(const std::string& function) { repeated_ = function; }
   SimCall& add(SimCall call);
   std::deque<SimCall>& calls() { return calls_; }
 
@@ -115,6 +117,7 @@ class CallBook {
   // run in which calls must not fail, the upstream connection counts as 0.
   std::map<std::pair<uint64_t, uint64_t>, uint64_t> newest_seen_;
   std::vector<std::string_view> allowed_;
+  std::string repeated_;  // see may_repeat()
   bool prompt_ = false;
   uint64_t replies_ = 0;
   uint64_t exceptions_ = 0;

@@ -45,6 +45,7 @@ Hints some_hints(Random& random, uint64_t learned_percent) {
 
 Manifest manifest(Random& random, uint64_t learned_percent) {
   Manifest manifest;
+  const bool repeats = random.percent(30);
   for (const char* name : {"Mirror", "Pool", "Liar", "LiarPool"}) {
     ServiceSpec service{.name = name};
     service.functions = {{.name = "echo"}, {.name = "timed"}, {.name = "note", .oneway = true}};
@@ -53,6 +54,7 @@ Manifest manifest(Random& random, uint64_t learned_percent) {
       function.arguments = {{.id = 1, .type = {.wire = WireType::kI64}},
                             {.id = 2, .type = {.wire = WireType::kString, .is_text = true}}};
     }
+    service.functions[0].hints.both.idempotent = repeats;
     service.functions[1].hints.both.timeout =
         std::chrono::duration_cast<milliseconds>(SimClient::kTimeout);
     manifest.services.push_back(service);
@@ -120,6 +122,8 @@ void World::build_daemons() {
   constexpr const char* kNames[] = {"host-a", "host-b", "host-c"};
   const bool learning = scenario_ == Scenario::kLearning;
   Manifest manifest = sim::manifest(random_, learning ? 100 : !nothing_fails() ? 30 : 0);
+  const FunctionSpec& echo = manifest.services[0].functions[0];
+  if (echo.hints.both.idempotent.value_or(false)) book_.may_repeat(echo.name);
   if (scenario_ == Scenario::kCrowd) {  // RDMA lanes of the simulation are never congested for long
     for (FunctionSpec& function : manifest.services[0].functions) {
       function.hints.both.transport = hat::Path::kTcp;

@@ -51,6 +51,11 @@ void CallQueue::add_message(Call& call, const thrift::Head& head) {
 
 void CallQueue::mark_failed(Call& call, engine::Failure failure, std::string detail) {
   DCHECK(!call.failure) << "a call fails once";
+  if (call.lost && engine::promises_unseen(failure)) {
+    detail = std::string("the server may have seen the call; when it was sent again: ") +
+             std::string(engine::text(failure).token) + ": " + detail;
+    failure = *call.lost;
+  }
   call.failure = failure;
   call.failure_detail = std::move(detail);
   ++failed_;

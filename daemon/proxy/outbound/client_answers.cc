@@ -24,14 +24,9 @@ thrift::ExceptionCode exception_code(Failure failure) {
                                        : thrift::ExceptionCode::kInternalError;
 }
 
-// Returns true if the peer has no server for calls at present, and so fails them at once.
-bool has_no_server(Failure failure) {
-  return failure == Failure::kUpstreamUnreachable || failure == Failure::kUnknownService ||
-         failure == Failure::kOverloaded || failure == Failure::kDraining;
-}
-
 struct FailureReport {
   Failure failure;
+  bool delivered;  // the server may have seen the call
   std::string detail;
 };
 
@@ -42,7 +37,8 @@ FailureReport report_in(Bytes payload) {
   if (payload.size() >= sizeof meta) std::memcpy(&meta, payload.data(), sizeof meta);
   const bool known = static_cast<size_t>(meta.failure) < engine::kFailureCount;
   const auto text = payload.subspan(std::min(payload.size(), sizeof meta));
-  return {known ? meta.failure : Failure::kUpstreamClosed, engine::said_by_peer(text)};
+  return {known ? meta.failure : Failure::kUpstreamClosed, meta.delivered != 0,
+          engine::said_by_peer(text)};
 }
 
 }  // namespace
@@ -108,6 +104,7 @@ void ClientConnection::on_reply(const FrameHeader& header, Bytes payload, FrameS
     return whole ? on_no_reply(call) : close(true);
   }
   call.reply_started = true;
+  request_.drop();
   call.response_bytes += payload.size();
   call.reply_pieces.add(static_cast<uint32_t>(payload.size()),
                         [&] { return carrier_of_reply(call.choice, source); });
@@ -155,6 +152,8 @@ void ClientConnection::on_fail(const FrameHeader& header, Bytes payload) {
     // If `replies` of the kFail frame is 0, the last piece of the request may not have arrived at
     // the peer yet. The frame then does not show that the peer has taken the whole request.
     if (header.replies != 0) note_end(calls_[i]);
+    const Loss loss{report.failure, report.delivered, stream_.may_leave(), &stream_.link()};
+    if (try_again(calls_[i], loss)) return;
     return fail(calls_[i], report.failure, std::move(report.detail));
   }
 }
@@ -187,7 +186,7 @@ void ClientConnection::on_far_end() {
 void ClientConnection::on_reset(Bytes payload) {
   const FailureReport report = report_in(payload);
   note_failing_peer(report.failure);
-  lose_stream(report.failure, report.detail);
+  lose_stream(report.failure, report.delivered, report.detail);
 }
 
 // Notes that the peer has sent `failure`, so that other clients prefer other peers for a while.
@@ -197,18 +196,22 @@ void ClientConnection::note_failing_peer(Failure failure) {
 }
 
 void ClientConnection::on_session_lost(const std::string& reason) {
-  lose_stream(Failure::kLinkLost, reason);
+  lose_stream(Failure::kLinkLost, true, reason);
 }
 
-// Drops the lost stream, and fails the calls that were sent on it. A call that was not sent can use
-// another stream, unless the stream was bound (had an upstream connection of its own). The server's
-// state for this client is lost with a bound stream, so then all calls fail.
-void ClientConnection::lose_stream(Failure failure, const std::string& reason) {
+// Drops the lost stream, and fails the calls that were sent on it, unless they are sent again.
+// `delivered`: the server may have seen them. A call that was not sent can use another stream,
+// unless the stream was bound (had an upstream connection of its own). The server's state for this
+// client is lost with a bound stream, so then all calls fail.
+void ClientConnection::lose_stream(Failure failure, bool delivered, const std::string& reason) {
   const bool was_bound = stream_.is_bound();
   const std::string where = stream_.exists() ? "peer " + stream_.peer() + ": " : "";
+  const Loss loss{failure, delivered, stream_.may_leave(),
+                  stream_.exists() ? &stream_.link() : nullptr};
   forget_stream();
   if (mode_ == Mode::kOpaque) return fail_opaque(failure, where + reason);
   if (was_bound) end_after_answers();
+  if (!calls_.empty() && try_again(calls_.front(), loss)) return;
   // Marks all calls as failed before any call is answered, because an answer removes calls from the
   // queue and can end the connection.
   for (size_t i = 0; i < calls_.size(); ++i) {
@@ -235,8 +238,9 @@ void ClientConnection::fail(Call& call, Failure failure, std::string detail) {
 void ClientConnection::mark_failed(Call& call, Failure failure, std::string detail) {
   calls_.mark_failed(call, failure, std::move(detail));
   if (&call != current_) return;
+  const bool is_whole = request_.waits();  // no more of the request arrives
   leave_current();
-  discarding_ = failure;
+  if (!is_whole) discarding_ = failure;
 }
 
 // Resets the client's connection, because no exception can be sent on an opaque connection.
@@ -291,6 +295,7 @@ void ClientConnection::finish(Call& call, CallOutcome outcome) {
     if (outcome != CallOutcome::kLocalError || is_late) calls_.end_learning(call);
   }
   DCHECK_EQ(&call, &calls_.front());
+  request_.drop();
   if (&call == current_) {  // the reply has ended before the request has
     leave_current();
     discarding_ = Failure::kUpstreamClosed;

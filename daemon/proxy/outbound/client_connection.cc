@@ -48,6 +48,7 @@ ClientConnection::ClientConnection(Worker& worker, std::shared_ptr<Endpoint> end
     : Member(endpoint->number),
       worker_(worker),
       endpoint_(std::move(endpoint)),
+      request_(worker),
       calls_(worker),
       stream_(worker, *this, *endpoint_, *this),
       client_(accept(*this)) {
@@ -112,6 +113,7 @@ void ClientConnection::read_requests() {
 void ClientConnection::take(Bytes bytes) {
   taking_ = true;
   size_t taken = 0;
+  if (request_.waits() && !blocked()) send_again();
   if (mode_ == Mode::kCalls && !blocked()) taken = reader_.feed(bytes, *this);
   if (mode_ == Mode::kOpaque && taken < bytes.size() && !blocked()) {
     stream_.send_raw(bytes.subspan(taken));
@@ -201,7 +203,10 @@ bool ClientConnection::on_piece(Bytes piece, bool last) {
     // An empty Thrift frame has no call. It is sent on the stream that exists, even if the peer is
     // shutting down, and it is dropped if no stream exists and no link is up.
     const bool goes = current_ != nullptr || stream_.exists() || have_stream();
-    if (!discarding_ && goes) stream_.send_piece(current_, *client_, piece, last);
+    if (!discarding_ && goes) {
+      request_.add(piece, last);
+      stream_.send_piece(current_, *client_, piece, last);
+    }
   }
   if (last) end_request();
   return mode_ == Mode::kCalls && !blocked();
@@ -212,6 +217,7 @@ void ClientConnection::end_request() {
   Call* call = std::exchange(current_, nullptr);
   if (call == nullptr) return;
   if (call->replies != 0) return bound_possible_calls();
+  request_.drop();
   call->counters->requests[static_cast<size_t>(CallOutcome::kOneway)].add();
   call->counters->request_sizes.add(call->request_bytes);
   DCHECK_EQ(call, &calls_[calls_.size() - 1]);
@@ -300,6 +306,7 @@ bool ClientConnection::begin_call(const thrift::Head& head) {
     }
     want_carrier(call, route.client);
     call.by_peer.number = route.by_peer_number;
+    keep_request(call, route);
     if (!find_way(call)) return false;
   }
   return !over();
@@ -308,6 +315,7 @@ bool ClientConnection::begin_call(const thrift::Head& head) {
 void ClientConnection::add_message(const thrift::Head& head) {
   const Route& route = this->route(head.name);
   const Reply reply = reply_to(head, route);
+  request_.drop();  // the hints of one function do not hold for the others
   if (!discarding_) current_->several = true;
   if (reply == Reply::kNone) return;
   // Each message in a Thrift frame costs memory, so the number of messages is limited.
@@ -386,7 +394,7 @@ void ClientConnection::on_no_link() {
 }
 
 void ClientConnection::on_call_deadline(Call& call) {
-  if (call.sent) call.counters->timed_out.add();
+  if (call.sent || request_.waits()) call.counters->timed_out.add();
   if (call.reply == Reply::kPossible) {
     LOG_EVERY_T(WARNING, 1)
         << "endpoint " << to_string(endpoint_->config.listen)

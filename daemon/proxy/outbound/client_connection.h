@@ -30,6 +30,7 @@
 #include "config/node.h"
 #include "daemon/proxy/call.h"
 #include "daemon/proxy/outbound/call_queue.h"
+#include "daemon/proxy/outbound/kept_request.h"
 #include "daemon/proxy/outbound/outbound_stream.h"
 #include "daemon/proxy/successor.h"
 #include "daemon/proxy/unit_reader.h"
@@ -187,11 +188,27 @@ class ClientConnection final : public StreamEvents,
   // Forgets the call whose request is arriving. The rest of the request can still arrive.
   void leave_current() {
     current_ = nullptr;
+    request_.drop();
     if (waits_for_lane()) wait_for(Wait::kNone);
   }
   bool quiet() const { return stream_.all_taken() && (!stream_.opened() || calls_.size() == 1); }
   void forget_stream();
   void leave_stream(engine::FrameKind last);
+
+  // --- Calls that are sent again; in client_retries.cc ---
+  // How often a call is sent at most.
+  static constexpr uint32_t kAttemptsMax = 3;
+  void keep_request(const Call& call, const Route& route);
+  // A failure of a call; `peer` is the one that had the call.
+  struct Loss {
+    engine::Failure failure;
+    bool delivered;  // the server may have seen the call
+    bool may_leave;  // see OutboundStream::may_leave()
+    const PeerLink* peer;
+  };
+  bool try_again(Call& call, const Loss& loss);
+  bool may_try_again(const Call& call, const Loss& loss) const;
+  void send_again();
 
   // --- Answers; in client_answers.cc ---
   void on_writable() override;
@@ -203,7 +220,7 @@ class ClientConnection final : public StreamEvents,
   void on_raw(Bytes payload);
   void on_far_end();
   void on_reset(Bytes payload);
-  void lose_stream(engine::Failure failure, const std::string& reason);
+  void lose_stream(engine::Failure failure, bool delivered, const std::string& reason);
   void fail(Call& call, engine::Failure failure, std::string detail);
   void mark_failed(Call& call, engine::Failure failure, std::string detail);
   void fail_opaque(engine::Failure failure, const std::string& detail);
@@ -250,6 +267,7 @@ class ClientConnection final : public StreamEvents,
   UnitReader reader_;
   ByteQueue backlog_;        // bytes that were read from the client, but not given to reader_
   Call* current_ = nullptr;  // the call whose request is arriving
+  KeptRequest request_;      // of the only unanswered call
   // Set while the rest of a request is dropped, because its call has failed, or because its reply
   // has ended before the request. Later calls of the same Thrift frame fail with this value.
   std::optional<engine::Failure> discarding_;

@@ -42,6 +42,7 @@ void OutboundStream::open(PeerLink& peer) {
   peer_ = &peer;
   id_ = peer.open_stream(owner_);
   next_ordinal_ = 1;
+  tells_bound_ = engine::knows_bound(peer.link().session().peer());
   use_lane(0);
   if (server_ == Server::kDetached) attach();
 }
@@ -67,7 +68,7 @@ void OutboundStream::drop() {
   lane_before_ = 0;
   lane_ = nullptr;
   rdma_ = nullptr;
-  opened_ = has_reply_ = false;
+  opened_ = has_reply_ = has_loose_call_ = tells_bound_ = false;
   delivery_ = {};
   window_ = {};
   send_credit_ = engine::kStreamWindowBytes;  // the credit with which the next stream begins
@@ -95,7 +96,9 @@ void OutboundStream::ask_whether_taken() {
 void OutboundStream::send_control(FrameKind kind, uint64_t call) {
   if (!opened_ || !link_up()) return;
   lane_->send({.kind = kind, .stream = id_, .call = call}, {});
-  if (kind == FrameKind::kCancel) delivery_.send_unanswered();
+  if (kind != FrameKind::kCancel) return;
+  delivery_.send_unanswered();
+  has_loose_call_ = true;
 }
 
 void OutboundStream::send_open() {

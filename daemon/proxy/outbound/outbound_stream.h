@@ -158,9 +158,18 @@ class OutboundStream {
   bool is_bound() const { return server_ != Server::kAny; }
   // Records that a call without a reply was sent. It can wait at the peer after later calls have
   // failed there.
-  void note_oneway() { has_reply_ = false; }
+  void note_oneway() {
+    has_reply_ = false;
+    has_loose_call_ = true;
+  }
   // Records that the server has replied to the last call that was sent.
-  void note_reply() { has_reply_ = true; }
+  void note_reply() {
+    has_reply_ = true;
+    has_loose_call_ = false;
+  }
+  // Returns true if a call can go to another peer after it has failed: the client has no connection
+  // to the server of its own, and no earlier call can still wait at the peer.
+  bool may_leave() const { return !is_bound() && tells_bound_ && !has_loose_call_; }
   // Returns true if the server keeps no state for this client and has all of its calls: the server
   // has replied, and before the reply the peer would have said that the stream has a connection to
   // the server of its own.
@@ -218,6 +227,9 @@ class OutboundStream {
   engine::RdmaLane* rdma_ = nullptr;  // equal to lane_ if lane_ is an RDMA lane, or else null
   bool opened_ = false;
   bool has_reply_ = false;  // the server has replied to the last call of this stream
+  // A oneway call, or a call that was cancelled, can still wait at the peer.
+  bool has_loose_call_ = false;
+  bool tells_bound_ = false;  // the peer's link version has the kBound frame
   StreamDelivery delivery_;
   uint64_t next_ordinal_ = 1;
   size_t unanswered_ = 0;  // calls that count at the link

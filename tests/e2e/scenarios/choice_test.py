@@ -40,13 +40,13 @@ class SlowProbe:
 
 
 class Choice(Fleet):
-    def start(self, count, **keys):
+    def start(self, count, limits=None, **keys):
         """Starts peers, and a client's daemon with one worker. `keys`: more keys of peers, by their number."""
         numbers = range(2, 2 + count)
         self.peers = [self.start_peer(number) for number in numbers]
         return self.start_client({f"host-{number}": {"link": f"tcp:127.0.0.{number}:{LINK_PORT}",
                                                      **keys.get(f"of_{number}", {})} for number in numbers},
-                                 workers=1, zone="east")
+                                 workers=1, zone="east", limits=limits or {})
 
     def calls(self):
         return [calls_in(peer) for peer in self.peers]
@@ -110,7 +110,7 @@ class Choice(Fleet):
         self.assertEqual(load.errors, [])
 
     def test_a_peer_without_a_server_does_not_attract_all_clients(self):
-        self.start(2)
+        self.start(2, limits={"retry_percent": 0})
         self.servers[2].stop()
         failed = 0
         for _ in range(20):

@@ -121,14 +121,14 @@ class Plans(Scenario):
 class Hints(Scenario):
     def test_a_hint_that_is_not_honoured_is_shown_everywhere_with_its_reason(self):
         reason = "this host has no NUMA node 777 with cores"
-        with probe_nodes(manifest_text=manifest_with({"add": {"numa": 777, "idempotent": True}}),
+        with probe_nodes(manifest_text=manifest_with({"add": {"numa": 777, "priority": "high"}}),
                          keys={"host-a": {"worker_cores": CORES[0]}, "host-b": {"worker_cores": CORES[0]}}) as nodes:
             check = subprocess.run([PROGRAMS / "hatrpcd", "--check", "--config", nodes.a.config], text=True,
                                    capture_output=True, check=True)
             for text in (check.stderr, nodes.a.log()):
                 self.assertIn("warning: Probe: the hint numa: 777 is not honoured for the client side of add: " + reason,
                               text)
-                self.assertIn("warning: Probe: the hint idempotent has no effect in this version (add)", text)
+                self.assertIn("warning: Probe: the hint priority has no effect in this version (add)", text)
             self.assertIn("the hint numa: 777 is not honoured for the server side of add", nodes.b.log())
             numa = routes_of(nodes.a)["add"]["client"]["numa"]
             self.assertEqual((numa["hint"], numa["node"]), ("777", None))
