@@ -65,7 +65,7 @@ inline constexpr std::array kHintKeys = {
             "the NUMA node of the worker's memory and core"},
     HintKey{"priority", "", "low, normal or high", "which calls go first if calls compete"},
     HintKey{"timeout_ms", "", "milliseconds, from 1", "how long a caller waits for the reply"},
-    HintKey{"idempotent", "", "true or false", "whether the server may receive a call twice"},
+    HintKey{"idempotent", "", "true or false", "whether servers may execute a call more than once"},
 };
 
 }  // namespace hat

@@ -20,7 +20,7 @@ namespace hat {
     "bytes held for slow readers, per worker, for one peer at most a quarter; new calls beyond " \
     "it are answered with overloaded")                                                           \
   X(retry_request_bytes_max, "retry_request", 16ull << 10, 0, 128ull << 10,                      \
-    "the largest request that is kept until its reply begins, to send it again; 0: none")        \
+    "the largest request that is kept until its reply begins, to send it again; 0B: none")       \
   X(shared_request_bytes_max, "shared_request", 1ull << 20, 1ull << 10, 1ull << 26,              \
     "mode: shared, the largest request that shares a connection; a larger one gets its own")     \
   X(shared_reply_bytes_max, "shared_reply", 16ull << 20, 1ull << 10, 1ull << 30,                 \
@@ -37,7 +37,7 @@ namespace hat {
   X(links_max, "max_links", 1024, 4, 1u << 16,                                                   \
     "links that peers have here, per worker, one peer at most a quarter; more are refused")      \
   X(retry_percent, "retry_percent", 20, 0, 100,                                                  \
-    "calls sent again for each 100 calls of a worker, besides 10 in a second; 0: none at all")   \
+    "calls sent again for each 100 calls of a worker, plus 10 for each second; 0: none at all")  \
   X(peer_streams_max, "max_peer_connections", 65536, 4, 1u << 24,                                \
     "clients' connections that peers carry here, per worker, one peer at most a quarter; calls " \
     "of "                                                                                        \

@@ -187,7 +187,7 @@ struct AdminConfig {
 struct Limits {
   uint64_t message_bytes_max;   // `max_message`: largest request
   uint64_t buffered_bytes_max;  // `max_buffered`: bytes held for slow readers, per worker
-  // `retry_request`: the largest request that is kept to send it again; 0: none
+  // `retry_request`: the largest request that is kept to send it again; 0B: none
   uint64_t retry_request_bytes_max;
   // `shared_request`: the largest request that uses one of the shared connections to a server. A
   // larger request gets its own connection.
@@ -203,7 +203,9 @@ struct Limits {
   uint32_t links_max;                 // `max_links`: links that peers open to one worker
   // `max_peer_connections`: the most client connections whose calls one worker gets from peers.
   uint32_t peer_streams_max;
-  uint32_t retry_percent;  // calls sent again for each 100 calls of a worker; 0: none at all
+  // `retry_percent`: calls sent again for each 100 calls of a worker, plus 10 for each second; 0:
+  // none at all
+  uint32_t retry_percent;
   std::chrono::nanoseconds connect_timeout;  // for a connection to a peer and the peer's hello
   std::chrono::nanoseconds upstream_connect_timeout;  // for a connection to a local server
   std::chrono::nanoseconds peer_wait;  // how long a call waits for a link that is being built

@@ -43,7 +43,7 @@ GOOD_NODES = [
     "node: a\nlink: {listen: 'tcp:h:1', tls: TLS}\npeers: {b: {link: 'tcp:h:1', identity: 'spiffe://p/b', profile: b.yaml}}",
     "node: a\nlink: {tls: {certificate: tls/a.pem, key: tls/a.key, ca: tls/ca.pem, "
     "allow: ['spiffe://p/*', 'spiffe://p/a', host-b, '*.example']}}",
-    "node: a\nlimits: {spin: 10us, max_message: 1MiB, max_pipelined: 7, retry_percent: 0, retry_request: 0, max_links: 4, max_peer_connections: 4, drain_timeout: 1min}",
+    "node: a\nlimits: {spin: 10us, max_message: 1MiB, max_pipelined: 7, retry_percent: 0, retry_request: 0B, max_links: 4, max_peer_connections: 4, drain_timeout: 1min}",
     "node: a\nadmin: {listen: 'tcp:127.0.0.1:9464', socket: /tmp/x.sock}",
 ]
 BAD_NODES = [

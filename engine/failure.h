@@ -53,8 +53,8 @@ inline constexpr std::array kFailureTexts = {
 };
 inline constexpr size_t kFailureCount = kFailureTexts.size();
 
-// Returns true if a peer that reports the failure has no server for calls at present, or takes none,
-// so that it fails them at once.
+// Returns true if the failure means that the peer can serve no calls at present. Peers report such
+// a failure at once.
 constexpr bool has_no_server(Failure failure) {
   return failure == Failure::kUpstreamUnreachable || failure == Failure::kUnknownService ||
          failure == Failure::kOverloaded || failure == Failure::kDraining;

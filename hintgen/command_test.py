@@ -62,7 +62,6 @@ class CommandTest(unittest.TestCase):
             "warning: S: numa: 1 (f) is honoured only on hosts whose workers run on node 1" + where,
             "warning: S: numa: nic (g) is honoured only on hosts whose workers run on the NUMA node of the RDMA device"
             + where,
-            "warning: S: the hint idempotent: true changes nothing in how hatrpcd carries the calls of f: it has no effect in this version",
             "warning: S: the hint priority: high changes nothing in how hatrpcd carries the calls of g: it has no effect in this version"])
         server = self.run_hintgen("--explain", "--side", "server", "hinted.thrift").stdout
         self.assertNotIn("numa: 1", server)

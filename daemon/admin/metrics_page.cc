@@ -149,9 +149,9 @@ void add_ways(Page& page, Control& control, const CalledFunctions& called) {
       Page::add(calls, std::move(labels), static_cast<double>(count));
     }
   }
-  auto& retries = page.family("hatrpc_retries_total",
-                              "How often calls were sent again after a failure.",
-                              MetricType::Counter);
+  auto& retries =
+      page.family("hatrpc_retries_total", "How often calls were sent again after a failure.",
+                  MetricType::Counter);
   for (const CalledFunction& one : called) {
     if (one.side != Side::kClient) continue;
     Page::add(retries, one.name(), static_cast<double>(one.totals.retries));
@@ -352,15 +352,28 @@ void add_data(Page& page, Control& control) {
              sum(&WorkerCounters::buffered_bytes));
 }
 
-void add_peer_events(Page& page, Control& control, PeerEvents WorkerCounters::*events,
-                     const char* metric, const char* help) {
-  std::map<std::string, uint64_t> sums;
+// Adds the sums over all workers of PeerEvents.
+void add_peer_events(Page& page, Control& control) {
+  std::map<std::string, PeerEvents::Counts> sums;
   for (const WorkerCounters* worker : control.workers()) {
-    for (const auto& [peer, count] : (worker->*events).all()) sums[peer] += count;
+    for (const auto& [peer, counts] : worker->peer_events.all()) {
+      PeerEvents::Counts& sum = sums[peer];
+      for (size_t i = 0; i < counts.size(); ++i) sum[i] += counts[i];
+    }
   }
-  auto& family = page.family(metric, help, MetricType::Counter);
-  for (const auto& [peer, count] : sums) {
-    Page::add(family, {{"peer", peer}}, static_cast<double>(count));
+  constexpr std::array<std::pair<const char*, const char*>, std::tuple_size_v<PeerEvents::Counts>>
+      kMetrics = {{
+          {"hatrpc_peer_sessions_total", "Links to the peer that came up, on all workers."},
+          {"hatrpc_idle_links_ended_total",
+           "Links to the peer that ended because no client needed them, on all workers."},
+          {"hatrpc_peer_ejections_total",
+           "How often calls began to prefer other peers, because calls at this peer have failed."},
+      }};
+  for (size_t i = 0; i < kMetrics.size(); ++i) {
+    auto& family = page.family(kMetrics[i].first, kMetrics[i].second, MetricType::Counter);
+    for (const auto& [peer, sum] : sums) {
+      Page::add(family, {{"peer", peer}}, static_cast<double>(sum[i]));
+    }
   }
 }
 
@@ -372,10 +385,7 @@ void add_peers(Page& page, Control& control) {
   auto& peers = page.family("hatrpc_peer_up", "1: at least one worker's link to the peer is up.",
                             MetricType::Gauge);
   for (const auto& [peer, is_up] : up) Page::add(peers, {{"peer", peer}}, is_up);
-  add_peer_events(page, control, &WorkerCounters::peer_sessions, "hatrpc_peer_sessions_total",
-                  "Links to the peer that came up, on all workers.");
-  add_peer_events(page, control, &WorkerCounters::idle_links_ended, "hatrpc_idle_links_ended_total",
-                  "Links to the peer that ended because no client needed them, on all workers.");
+  add_peer_events(page, control);
   page.gauge("hatrpc_insecure_links", "1: links are neither encrypted nor authenticated.",
              control.node().link.insecure);
 }

@@ -88,8 +88,7 @@ class Exposition : public testing::Test {
 TEST_F(Exposition, KeepsPrometheusNaming) {
   control_.link_reports = {
       {0, "host-b", "tcp:x:1", engine::LinkState::kUp, "", 1, {{"rfp", true, "up", "", 0}}, {}}};
-  control_.counters[0].peer_sessions.add_peer("host-b");
-  control_.counters[0].idle_links_ended.add_peer("host-b");
+  control_.counters[0].peer_events.add_peer("host-b");
   control_.certificate_reports = {{.use = "certificate", .subject = "CN=host-a", .not_after = 90}};
   control_.name_reports.resize(1);
   control_.set_manifest({"", {{"Kv", {}, {{"get", false, {}, ""}}, "", AccessRule{{"host-b"}}}}});
@@ -246,21 +245,21 @@ TEST_F(Exposition, AddsUpTheWorkers) {
   EXPECT_EQ(value("hatrpc_local_replies_total", {{"reason", "draining"}}), 6);
 }
 
-TEST_F(Exposition, AddsUpTheLinksToEachPeer) {
-  for (auto& one : control_.counters) one.peer_sessions.add_peer("host-b");
-  for (int i = 0; i < 3; ++i) control_.counters[0].peer_sessions.add("host-b");
-  control_.counters[1].peer_sessions.add("host-b");
-  control_.counters[0].peer_sessions.add_peer("host-c");
+TEST_F(Exposition, AddsUpTheEventsOfEachPeer) {
+  for (auto& one : control_.counters) one.peer_events.add_peer("host-b");
+  PeerEvents& first = control_.counters[0].peer_events;
+  for (int i = 0; i < 3; ++i) first.add("host-b", PeerEvent::kSession);
+  control_.counters[1].peer_events.add("host-b", PeerEvent::kSession);
+  first.add_peer("host-c");
   EXPECT_EQ(value("hatrpc_peer_sessions_total", {{"peer", "host-b"}}), 4);
   EXPECT_EQ(value("hatrpc_peer_sessions_total", {{"peer", "host-c"}}), 0) << "from the start";
-  control_.counters[0].peer_sessions.remove_peer("host-c");
-  control_.counters[0].peer_sessions.add("host-c");
-  EXPECT_FALSE(control_.counters[0].peer_sessions.all().contains("host-c"));
-  for (auto& one : control_.counters) {
-    one.idle_links_ended.add_peer("host-b");
-    one.idle_links_ended.add("host-b");
-  }
+  first.remove_peer("host-c");
+  first.add("host-c", PeerEvent::kSession);
+  EXPECT_FALSE(first.all().contains("host-c"));
+  for (auto& one : control_.counters) one.peer_events.add("host-b", PeerEvent::kIdleEnd);
+  first.add("host-b", PeerEvent::kEjection);
   EXPECT_EQ(value("hatrpc_idle_links_ended_total", {{"peer", "host-b"}}), FakeControl::kWorkers);
+  EXPECT_EQ(value("hatrpc_peer_ejections_total", {{"peer", "host-b"}}), 1);
 }
 
 TEST_F(Exposition, SaysThatItDrains) {

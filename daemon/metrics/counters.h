@@ -89,10 +89,19 @@ enum class AskedPolling : uint8_t {
 };
 inline constexpr std::array<const char*, 2> kAskedPollingNames = {"followed", "not_allowed"};
 
-// Counts events of links, by peer. A reload can add peers, so this class has a lock, which a worker
-// takes only when a link comes up or ends.
+// The events that are counted for each peer.
+enum class PeerEvent : uint8_t {
+  kSession,   // a session came up; reconnects count
+  kIdleEnd,   // a link ended because no client needed it
+  kEjection,  // calls began to prefer other peers, because calls at this one have failed
+};
+
+// Counts events by peer. A reload can add peers, so this class has a lock. A worker takes it only
+// when an event occurs.
 class PeerEvents {
  public:
+  using Counts = std::array<uint64_t, 3>;  // by PeerEvent
+
   // Counts the events of this peer from now on. Does nothing if they are counted.
   void add_peer(const std::string& peer) {
     const std::lock_guard lock(mutex_);
@@ -104,18 +113,25 @@ class PeerEvents {
     events_.erase(peer);
   }
   // Counts an event of this peer. Does nothing if the peer was removed.
-  void add(const std::string& peer) {
+  void add(const std::string& peer, PeerEvent event) {
     const std::lock_guard lock(mutex_);
-    if (const auto known = events_.find(peer); known != events_.end()) ++known->second;
+    const auto known = events_.find(peer);
+    if (known != events_.end()) ++known->second[static_cast<size_t>(event)];
   }
-  std::map<std::string, uint64_t> all() const {
+  std::map<std::string, Counts> all() const {
     const std::lock_guard lock(mutex_);
     return events_;
+  }
+  // Returns the number of events of this peer; 0 if the peer is not known.
+  uint64_t count(const std::string& peer, PeerEvent event) const {
+    const std::lock_guard lock(mutex_);
+    const auto known = events_.find(peer);
+    return known == events_.end() ? 0 : known->second[static_cast<size_t>(event)];
   }
 
  private:
   mutable std::mutex mutex_;
-  std::map<std::string, uint64_t> events_;
+  std::map<std::string, Counts> events_;
 };
 
 // The counters of one worker, for all functions.
@@ -145,10 +161,9 @@ struct WorkerCounters {
   Counter unsolicited_replies;  // replies of local servers that belong to no call
   TlsCounters tls;
   RdmaCounters rdma;
-  Counter buffered_bytes;       // bytes held in memory now, because their readers are slow
-  Counter iterations;           // of the event loop; an increase shows that the worker is alive
-  PeerEvents peer_sessions;     // sessions that came up; reconnects count
-  PeerEvents idle_links_ended;  // links that ended because no client needed them
+  Counter buffered_bytes;  // bytes held in memory now, because their readers are slow
+  Counter iterations;      // of the event loop; an increase shows that the worker is alive
+  PeerEvents peer_events;
 };
 
 }  // namespace hat

@@ -415,7 +415,7 @@ Result<uint64_t> Daemon::calibrate(const std::string& peer) {
                     "): calls go over TCP, and there is nothing to calibrate");
   }
   if (draining()) return fail(ErrorCode::kUnavailable, "node " + node_->node + " is shutting down");
-  // Uses the link of the first worker. Any would do: the links of all workers lead to one daemon.
+  // Uses the link of the first worker, the only one that keeps its links without clients.
   return calibrator_->measure(
       peer,
       [worker = threads_.front().get(), peer](

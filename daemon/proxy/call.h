@@ -100,8 +100,9 @@ struct Call final : Deadline {
   LearnedCall learned;
   PeerLanes::Choice choice;  // the lane that the call uses
   CallWay way;               // what carried the request, and the reply once it is complete
-  LargestPiece request_pieces;
-  LargestPiece reply_pieces;
+  struct {
+    LargestPiece request, reply;
+  } pieces;
   bool several = false;        // the Thrift frame of the call has several messages
   bool counted = false;        // this object's memory counts towards limits.max_buffered
   bool sent = false;           // a part of the request was sent to the peer
@@ -146,7 +147,7 @@ class CallPool {
     call->lost.reset();
     call->by_peer = {};
     call->learned = {};
-    call->request_pieces = call->reply_pieces = {};
+    call->pieces = {};
     call->several = call->counted = call->sent = call->reply_started = false;
     free_.push_back(std::move(ended));
   }

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "config/node.h"
+#include "daemon/proxy/ejections.h"
 #include "daemon/proxy/outbound/peer_choice.h"
 
 namespace hat {
@@ -26,7 +27,7 @@ struct Endpoint {
   bool is_current = true;
   size_t connections = 0;  // of clients
   PeerTurns turns{};       // of `config.peers`
-  FailingPeers failing{};
+  Ejections ejected{};     // of `config.peers`
 };
 
 // A served service; `number` and `is_current` as above.

@@ -155,7 +155,7 @@ class Worker final : public IterationEvents {
   bool has_peer(const std::string& name) const { return peers_.contains(name); }
   using PeerNames = std::span<const std::string>;
   // Returns a link to one of `peers`, the peers of `endpoint`, that can carry new calls. Prefers
-  // peers that do not fail calls of `endpoint`, then those in the node's zone, and then chooses by
+  // peers that calls of `endpoint` do not avoid, then those in the node's zone, and then chooses by
   // PeerChoice. Returns null if there is none, or, with FirstAttempts::kAwait, while a link that is
   // preferred at least as much is in its first attempt to connect, but only for kFirstAttemptWait
   // or half of limits.peer_wait. Makes idle links connect, and if no link can carry new calls, all.
@@ -167,9 +167,11 @@ class Worker final : public IterationEvents {
   // calls of this worker wait for `current`.
   static constexpr size_t kPileUp = 4;
   PeerLink* better_peer(const PeerLink& current, PeerNames peers, const Endpoint& endpoint);
-  // Returns true if the link to one of `peers` other than `peer` can carry calls, and the peer does
-  // not fail calls of `endpoint`.
-  bool has_other_peer(const PeerLink& peer, PeerNames peers, const Endpoint& endpoint) const;
+  // Returns true if a peer in `peers` other than that of `link` is not avoided by calls of
+  // `endpoint`, and its link can carry calls, or begins to connect now because it was idle.
+  bool has_other_peer(const PeerLink& link, PeerNames peers, const Endpoint& endpoint);
+  // Returns true if `link` can carry calls, and calls of `endpoint` do not avoid its peer.
+  bool serves_calls(const PeerLink& link, const Endpoint& endpoint) const;
   // Returns true if none of `peers` can be reached: each link has been down for longer than
   // limits.peer_wait, and an attempt to connect that began at or after `since` has failed.
   bool peers_hopeless(PeerNames peers, TimePoint since) const;
@@ -178,11 +180,11 @@ class Worker final : public IterationEvents {
   // Registers a client connection that waits for a link, and returns a ticket for stop_waiting().
   // on_link_news() notifies the connections in the order in which they began to wait.
   uint64_t start_waiting(ClientConnection& connection) {
-    waiting_.emplace(++last_ticket_, &connection);
-    return last_ticket_;
+    waiting_.clients.emplace(++waiting_.last_ticket, &connection);
+    return waiting_.last_ticket;
   }
   // Removes the client connection that got this ticket from start_waiting().
-  void stop_waiting(uint64_t ticket) { waiting_.erase(ticket); }
+  void stop_waiting(uint64_t ticket) { waiting_.clients.erase(ticket); }
 
   // Notifies the client connections that wait for a link, because a link came up or an attempt to
   // connect failed.
@@ -225,9 +227,11 @@ class Worker final : public IterationEvents {
     return over_buffer_limit() || peer.buffered_bytes > max / PeerShare::kPart;
   }
 
-  // Returns true if less than half of limits.max_buffered is used, so that there is space for copies
-  // that calls do not need.
-  bool has_space_for_copies() const { return buffered_bytes_ < node().limits.buffered_bytes_max / 2; }
+  // Returns true if less than half of limits.max_buffered is used, so that there is space for
+  // copies that calls do not need.
+  bool has_space_for_copies() const {
+    return buffered_bytes_ < node().limits.buffered_bytes_max / 2;
+  }
 
   // Makes the worker poll for a while instead of sleeping, because a part of a call has arrived.
   // `polling`, the polling mode of the call's plan, determines for how long.
@@ -274,7 +278,7 @@ class Worker final : public IterationEvents {
   void end_idle_links();
   void end_idle_link(PeerLink& peer);
   PeerLink& put_in_place_of(PeerLink& old);
-  bool serves_calls(const PeerLink& peer, const Endpoint& endpoint) const;
+  TimePoint awaited_until(const PeerLink& link) const;
   // Returns why the link to a peer of the configuration is down.
   static const std::string& error_of(const PeerConfig& peer, const PeerLink& link);
   engine::SessionOptions session_options() const;  // for links from peers
@@ -321,8 +325,11 @@ class Worker final : public IterationEvents {
   uint32_t links_made_ = 0;
   std::unordered_map<const AcceptedLink*, std::unique_ptr<AcceptedLink>> accepted_;
   std::unordered_map<const ClientConnection*, std::unique_ptr<ClientConnection>> connections_;
-  std::map<uint64_t, ClientConnection*> waiting_;
-  uint64_t last_ticket_ = 0;
+  // The clients that wait for a link, by their tickets.
+  struct Waiting {
+    std::map<uint64_t, ClientConnection*> clients;
+    uint64_t last_ticket = 0;
+  } waiting_;
   std::shared_ptr<Successor> successor_;
 };
 

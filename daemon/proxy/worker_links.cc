@@ -15,7 +15,6 @@ namespace hat {
 PeerLink* Worker::choose_peer(PeerNames peers, Endpoint& endpoint, FirstAttempts first_attempts) {
   auto& [choice, usable, candidates, decide, decide_at] = choosing_;
   const TimePoint now = reactor_.now();
-  const Duration wait = std::min<Duration>(kFirstAttemptWait, node().limits.peer_wait / 2);
   usable.clear();
   candidates.clear();
   // The best rank of a usable peer so far; only peers of this rank are in the lists.
@@ -26,13 +25,11 @@ PeerLink* Worker::choose_peer(PeerNames peers, Endpoint& endpoint, FirstAttempts
     const auto found = peers_.find(peers[i]);
     if (found == peers_.end()) continue;
     PeerLink& peer = found->second;
-    peer.note_use(now);
-    if (peer.link().state() == engine::LinkState::kIdle) peer.link().connect_now();
-    const bool fails = endpoint.failing.contains(&peer, now);
-    const int rank = (fails ? 0 : 2) + (peer.is_near() ? 1 : 0);
+    peer.wake(now);
+    const bool is_avoided = endpoint.ejected.avoids(peers[i], now);
+    const int rank = (is_avoided ? 0 : 2) + (peer.is_near() ? 1 : 0);
     if (!peer.link().takes_calls()) {
-      const TimePoint until = peer.link().last_attempt() + wait;
-      if (peer.link().state() == engine::LinkState::kConnecting && now < until) {
+      if (const TimePoint until = awaited_until(peer); now < until) {
         best_to_come = std::max(best_to_come, rank);
         comes_until = std::max(comes_until, until);
       }
@@ -62,36 +59,49 @@ PeerLink* Worker::choose_peer(PeerNames peers, Endpoint& endpoint, FirstAttempts
   return usable[choice.choose(candidates, endpoint.turns)];
 }
 
-bool Worker::serves_calls(const PeerLink& peer, const Endpoint& endpoint) const {
-  return peer.link().takes_calls() && !endpoint.failing.contains(&peer, reactor_.now());
+// Returns the time until which clients wait for the link's first attempt to connect; returns the
+// zero of the clock if the link is not in its first attempt.
+TimePoint Worker::awaited_until(const PeerLink& link) const {
+  if (link.link().state() != engine::LinkState::kConnecting) return {};
+  return link.link().last_attempt() +
+         std::min<Duration>(kFirstAttemptWait, node().limits.peer_wait / 2);
 }
 
-bool Worker::has_other_peer(const PeerLink& peer, PeerNames peers, const Endpoint& endpoint) const {
-  return std::ranges::any_of(peers, [&](const std::string& name) {
+bool Worker::serves_calls(const PeerLink& link, const Endpoint& endpoint) const {
+  return link.link().takes_calls() && !endpoint.ejected.avoids(link.link().peer(), reactor_.now());
+}
+
+bool Worker::has_other_peer(const PeerLink& link, PeerNames peers, const Endpoint& endpoint) {
+  const TimePoint now = reactor_.now();
+  bool has_other = false;
+  for (const std::string& name : peers) {
     const auto found = peers_.find(name);
-    return found != peers_.end() && &found->second != &peer &&
-           serves_calls(found->second, endpoint);
-  });
+    if (found == peers_.end() || &found->second == &link || endpoint.ejected.avoids(name, now)) {
+      continue;
+    }
+    found->second.wake(now);
+    has_other |= found->second.link().takes_calls() || now < awaited_until(found->second);
+  }
+  return has_other;
 }
 
 PeerLink* Worker::better_peer(const PeerLink& current, PeerNames peers, const Endpoint& endpoint) {
   const auto found = peers_.find(peers[choosing_.choice.any(peers.size())]);
   if (found == peers_.end()) return nullptr;
   PeerLink& other = found->second;
-  other.note_use(reactor_.now());
-  if (other.link().state() == engine::LinkState::kIdle) other.link().connect_now();
+  other.wake(reactor_.now());
   if (!has_fewer_calls({0, other.weight(), 2 * (other.unanswered() + 1)},
                        {0, current.weight(), current.unanswered() + 1}) ||
       !serves_calls(other, endpoint)) {
     return nullptr;
   }
-  if (node().zone.empty() || other.is_near()) return &other;
-  const bool has_near_peer = std::ranges::any_of(peers, [&](const std::string& name) {
-    const auto near = peers_.find(name);
-    return near != peers_.end() && near->second.is_near() &&
-           serves_calls(near->second, endpoint);
-  });
-  return has_near_peer ? nullptr : &other;
+  const bool leaves_zone = !node().zone.empty() && !other.is_near() &&
+                           std::ranges::any_of(peers, [&](const std::string& name) {
+                             const auto near = peers_.find(name);
+                             return near != peers_.end() && near->second.is_near() &&
+                                    serves_calls(near->second, endpoint);
+                           });
+  return leaves_zone ? nullptr : &other;
 }
 
 bool Worker::peers_hopeless(PeerNames peers, TimePoint since) const {
@@ -172,25 +182,27 @@ void Worker::end_idle_links() {
   for (auto& [name, peer] : peers_) {
     const engine::LinkState state = peer.link().state();
     // A client that waits needs the links that are down.
-    const bool may_rest =
-        state == engine::LinkState::kUp || (state == engine::LinkState::kDown && waiting_.empty());
-    if (may_rest && peer.is_unused_since(now - idle)) unused.push_back(&peer);
+    const bool may_end = state == engine::LinkState::kUp ||
+                         (state == engine::LinkState::kDown && waiting_.clients.empty());
+    if (may_end && peer.is_unused_since(now - idle)) unused.push_back(&peer);
   }
   for (PeerLink* peer : unused) end_idle_link(*peer);
   idle_check_->set(now + idle / 4);
 }
 
 void Worker::end_idle_link(PeerLink& peer) {
-  if (peer.link().takes_calls()) counters().idle_links_ended.add(peer.link().peer());
+  if (peer.link().takes_calls()) {
+    counters().peer_events.add(peer.link().peer(), PeerEvent::kIdleEnd);
+  }
   put_in_place_of(peer).link().continue_count(peer.link());
   peer.retire();
 }
 
 void Worker::on_link_news() {
-  const std::vector<std::pair<uint64_t, ClientConnection*>> waiting(waiting_.begin(),
-                                                                    waiting_.end());
+  const std::vector<std::pair<uint64_t, ClientConnection*>> waiting(waiting_.clients.begin(),
+                                                                    waiting_.clients.end());
   for (const auto& [ticket, connection] : waiting) {
-    if (waiting_.contains(ticket)) connection->on_link_news();
+    if (waiting_.clients.contains(ticket)) connection->on_link_news();
   }
 }
 
@@ -225,10 +237,7 @@ void Worker::set_peers(const std::vector<PeerConfig>& before) {
   for (const PeerConfig& old : before) {
     const auto next = std::ranges::find(node().peers, old.name, &PeerConfig::name);
     if (next != node().peers.end() && same_link(old, *next)) continue;
-    if (next == node().peers.end()) {
-      counters().peer_sessions.remove_peer(old.name);
-      counters().idle_links_ended.remove_peer(old.name);
-    }
+    if (next == node().peers.end()) counters().peer_events.remove_peer(old.name);
     leaving_.push_back(peers_.extract(old.name));
     retired.push_back(&leaving_.back().mapped());
   }
@@ -240,8 +249,7 @@ void Worker::set_peers(const std::vector<PeerConfig>& before) {
       if (!ends_idle_links() && link.state() == engine::LinkState::kIdle) link.connect_now();
       continue;
     }
-    counters().peer_sessions.add_peer(peer.name);
-    counters().idle_links_ended.add_peer(peer.name);
+    counters().peer_events.add_peer(peer.name);
     PeerLink& made = make_link(peer);
     const auto old = std::ranges::find(retired, peer.name,
                                        [](const PeerLink* one) { return one->link().peer(); });

@@ -7,9 +7,9 @@
 // A side sends a ping when it has received nothing for `keepalive_interval`, and ends the session
 // when it has still received nothing after the rest of `keepalive_timeout`. Without pings, a
 // session would not notice that the peer's host has crashed, because a crashed host does not send a
-// TCP reset. A quiet session costs each side about two timer events in an interval, and the pings
-// of one side serve both. While a session carries no streams, the interval is longer, so that a
-// host can have links to many peers (set_carries_streams()).
+// TCP reset. A quiet session costs each side one timer event and one frame in an interval: the
+// pings of one side serve both. While a session carries no streams, the interval is longer, so that
+// a host can have links to many peers (set_carries_streams()).
 //
 // Thread   Only the reactor's thread uses this class.
 // Errors   on_session_down() is called once, with a sentence; no other callback follows.

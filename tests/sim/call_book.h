@@ -56,6 +56,7 @@ struct SimCall {
   TimePoint sent_at{};
   uint32_t seen = 0;         // how often servers have read the request
   bool reply_begun = false;  // the server has begun to send the reply
+  bool came_late = false;    // a server has read it after a later call of its client
   bool answered = false;
   bool abandoned = false;        // the client closed the connection, or the connection ended
   bool unseen_promised = false;  // an exception promised that no server sees the request
@@ -67,7 +68,7 @@ class CallBook {
  public:
   explicit CallBook(SimNetwork& network) : network_(network) {}
 
-  // Allows servers to read calls of the function with this name more than once.
+  // Allows servers to read calls of the function with this name up to three times.
   void may_repeat(const std::string& function) { repeated_ = function; }
   SimCall& add(SimCall call);
   std::deque<SimCall>& calls() { return calls_; }
@@ -107,7 +108,8 @@ class CallBook {
  private:
   void on_exception(SimCall& call, const Message& message);
   void check_time(const SimCall& call);
-  void check_order(const SimCall& call, uint64_t upstream);
+  void check_order(SimCall& call, uint64_t upstream);
+  bool may_be_repeated(const SimCall& call) const;
 
   SimNetwork& network_;
   std::deque<SimCall> calls_;              // the call with the id n is at index n - 1
@@ -116,6 +118,7 @@ class CallBook {
   // The highest call id that a server has read, by upstream connection and client connection. In a
   // run in which calls must not fail, the upstream connection counts as 0.
   std::map<std::pair<uint64_t, uint64_t>, uint64_t> newest_seen_;
+  std::map<uint64_t, uint64_t> newest_of_client_;  // as above, on all upstream connections
   std::vector<std::string_view> allowed_;
   std::string repeated_;  // see may_repeat()
   bool prompt_ = false;

@@ -23,6 +23,7 @@ SimDaemon::SimDaemon(SimNetwork& network, NodeConfig node, Manifest manifest,
 void SimDaemon::start() {
   network_.say(node_->node + " starts");
   by_rdma_before_ = calls_by_rdma();
+  retries_before_ = retries();
   counters_ = std::make_unique<WorkerCounters>();
   metrics_ = std::make_unique<MetricsRegistry>(1);
   detached_ = std::make_unique<DetachedConnections>();
@@ -117,6 +118,13 @@ uint64_t SimDaemon::trials_now() const {
   uint64_t sum = 0;
   if (worker_ == nullptr) return sum;
   for (const LearnedStatus& learned : worker_->learned_status()) sum += learned.trials;
+  return sum;
+}
+
+uint64_t SimDaemon::retries_now() const {
+  if (!metrics_) return 0;
+  uint64_t sum = 0;
+  for (FunctionMetrics& function : metrics_->all()) sum += total(function, Side::kClient).retries;
   return sum;
 }
 

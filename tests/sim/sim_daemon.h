@@ -42,6 +42,8 @@ class SimDaemon {
   uint64_t calls_by_rdma() const { return by_rdma_before_ + calls_by_rdma_now(); }
   // Returns the number of trials of learned plans.
   uint64_t trials() const { return trials_before_ + trials_now(); }
+  // Returns how often calls of clients were sent again.
+  uint64_t retries() const { return retries_before_ + retries_now(); }
   // Returns a text that lists the open connections, buffered bytes and calls in flight that the
   // running daemon counts. An idle daemon has none of these, so the text must be empty.
   std::string not_at_rest() const;
@@ -49,6 +51,7 @@ class SimDaemon {
  private:
   uint64_t calls_by_rdma_now() const;
   uint64_t trials_now() const;
+  uint64_t retries_now() const;
   std::shared_ptr<const RoutingTable> make_routes();
   void leave_if_drained(uint64_t generation, TimePoint until);
 
@@ -63,6 +66,7 @@ class SimDaemon {
   bool draining_ = false;
   uint64_t late_drains_ = 0;
   uint64_t by_rdma_before_ = 0;  // calls by RDMA before the daemon's last start
+  uint64_t retries_before_ = 0;  // retries before the daemon's last start
   uint64_t trials_before_ = 0;   // trials before the daemon's last end
   LearnedChoices kept_;          // what was learned before the daemon's last end
   std::unique_ptr<WorkerCounters> counters_;

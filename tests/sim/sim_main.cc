@@ -78,6 +78,7 @@ int run_seeds(const Options& options) {
     sum.exceptions += verdict.exceptions;
     sum.by_rdma += verdict.by_rdma;
     sum.trials += verdict.trials;
+    sum.retries += verdict.retries;
     sum.events += verdict.events;
     if (verdict.broken.empty()) continue;
     ++failed;
@@ -95,16 +96,20 @@ int run_seeds(const Options& options) {
     std::printf("hardly a choice was tried: learned plans were not tested\n");
     ++failed;
   }
+  if (options.count >= kSeedsOfRelease && sum.retries < options.count / kScenarios) {
+    std::printf("hardly a call was sent again: retries were not tested\n");
+    ++failed;
+  }
   const auto took = std::chrono::steady_clock::now() - start;
   std::printf(
-      "%llu seeds from %llu: %llu failed; %llu calls, %llu by RDMA, %llu trials, %llu replies, "
-      "%llu exceptions, "
-      "%llu events, %.1f s\n",
+      "%llu seeds from %llu: %llu failed; %llu calls, %llu by RDMA, %llu trials, %llu retries, "
+      "%llu replies, %llu exceptions, %llu events, %.1f s\n",
       static_cast<unsigned long long>(options.count), static_cast<unsigned long long>(options.from),
       static_cast<unsigned long long>(failed), static_cast<unsigned long long>(sum.calls),
       static_cast<unsigned long long>(sum.by_rdma), static_cast<unsigned long long>(sum.trials),
-      static_cast<unsigned long long>(sum.replies), static_cast<unsigned long long>(sum.exceptions),
-      static_cast<unsigned long long>(sum.events), std::chrono::duration<double>(took).count());
+      static_cast<unsigned long long>(sum.retries), static_cast<unsigned long long>(sum.replies),
+      static_cast<unsigned long long>(sum.exceptions), static_cast<unsigned long long>(sum.events),
+      std::chrono::duration<double>(took).count());
   return failed == 0 ? 0 : 1;
 }
 

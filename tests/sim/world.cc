@@ -123,7 +123,7 @@ void World::build_daemons() {
   const bool learning = scenario_ == Scenario::kLearning;
   Manifest manifest = sim::manifest(random_, learning ? 100 : !nothing_fails() ? 30 : 0);
   const FunctionSpec& echo = manifest.services[0].functions[0];
-  if (echo.hints.both.idempotent.value_or(false)) book_.may_repeat(echo.name);
+  if (echo.hints.both.idempotent.value_or(false) && !nothing_fails()) book_.may_repeat(echo.name);
   if (scenario_ == Scenario::kCrowd) {  // RDMA lanes of the simulation are never congested for long
     for (FunctionSpec& function : manifest.services[0].functions) {
       function.hints.both.transport = hat::Path::kTcp;
@@ -371,6 +371,7 @@ Verdict World::run() {
           book_.exceptions(),
           daemons_.front()->calls_by_rdma(),
           daemons_.front()->trials(),
+          daemons_.front()->retries(),
           network_.events_run(),
           network_.fingerprint()};
 }

@@ -142,7 +142,7 @@ void ServerStream::end_cancelled() {
 
 void ServerStream::refuse_newest(Failure failure, std::string_view detail) {
   stream_.grant(calls_.drop_newest_held());
-  send_failure(calls_.back(), failure, false, detail);
+  send_failure(calls_.back(), failure, calls_.back().is_handed_over(), detail);
   calls_.end_newest(CallOutcome::kLocalError);
 }
 

@@ -57,20 +57,49 @@ std::unique_ptr<ByteStream> UpstreamConnection::connect() {
   return connect_to_next();
 }
 
-// Returns the first address of the server's host that was not tried; null if there is none.
+// Returns the first address of the server's host that was not tried, one that is ejected only if no
+// other one is left; returns null if all were tried.
 const Address* UpstreamConnection::next_address() const {
-  const auto is_new = [&](const Address& one) {
-    return std::ranges::find(tried_, one) == tried_.end();
-  };
-  const auto next = std::ranges::find_if(served_->config.addresses, is_new);
-  return next == served_->config.addresses.end() ? nullptr : &*next;
+  const Ejections& ejections = worker_.upstreams().ejections(*served_);
+  const Address* ejected = nullptr;
+  for (const Address& one : served_->config.addresses) {
+    if (std::ranges::find(tried_, one) != tried_.end()) continue;
+    if (ejections.empty() || !ejections.avoids(to_string(one), worker_.reactor().now()))
+      return &one;
+    if (ejected == nullptr) ejected = &one;
+  }
+  return ejected;
 }
 
 std::unique_ptr<ByteStream> UpstreamConnection::connect_to_next() {
   const Address* next = next_address();
   if (next == nullptr) return worker_.reactor().connect(served_->config.upstream, *this);
   tried_.push_back(*next);
+  worker_.upstreams().ejections(*served_).note_use(to_string(*next), worker_.reactor().now());
+  if (served_->config.addresses.size() > 1) worker_.deadlines().set(*this, kSlowConnect);
   return worker_.reactor().connect(*next, *this);
+}
+
+// Handles an address that has not accepted the connection for kSlowConnect. If there is no
+// other one, the connection still waits for this one.
+void UpstreamConnection::on_deadline() {
+  eject_address("no answer");
+  try_next_address();
+}
+
+void UpstreamConnection::on_accepted() {
+  end();
+  worker_.upstreams().ejections(*served_).note_success(to_string(tried_.back()));
+}
+
+// Makes later connections prefer the server's other addresses for a while.
+void UpstreamConnection::eject_address(const std::string& reason) {
+  const std::string address = to_string(tried_.back());
+  const Duration time =
+      worker_.upstreams().ejections(*served_).eject(address, worker_.reactor().now());
+  if (time != Ejections::kFirst) return;
+  LOG(INFO) << "serves." << served_->config.service << ": no connection to " << address << ": "
+            << reason << "; connections prefer other addresses for a while";
 }
 
 bool UpstreamConnection::is_at_current_address() const {
@@ -172,6 +201,7 @@ void UpstreamConnection::end_writes() {
 
 void UpstreamConnection::on_writable() {
   const auto written = out_.on_writable(*stream_);
+  if (set() && written.error == 0) on_accepted();
   buffered(-static_cast<int64_t>(written.bytes));
   if (written.bytes != 0) {
     if (!connected()) {
@@ -262,7 +292,12 @@ bool UpstreamConnection::try_next_address() {
 }
 
 void UpstreamConnection::broke(const std::string& reason) {
-  if (dead_ || try_next_address()) return;
+  if (dead_) return;
+  if (set()) {  // no address has accepted the connection
+    end();
+    eject_address(reason);
+  }
+  if (try_next_address()) return;
   dead_ = true;
   stream_->want_read(false);
   stream_->want_write(false);

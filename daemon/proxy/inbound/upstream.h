@@ -12,6 +12,7 @@
 #pragma once
 
 #include <algorithm>
+#include <chrono>
 #include <list>
 #include <memory>
 #include <optional>
@@ -23,6 +24,8 @@
 #include "base/buffered_writer.h"
 #include "base/reactor.h"
 #include "daemon/proxy/configured.h"
+#include "daemon/proxy/deadlines.h"
+#include "daemon/proxy/ejections.h"
 #include "daemon/proxy/inbound/detached_connections.h"
 #include "daemon/proxy/inbound/inbound_lane.h"
 #include "daemon/proxy/inbound/peer_share.h"
@@ -57,9 +60,14 @@ class UpstreamUser {
   virtual void on_upstream_broke(const std::string& reason) = 0;
 };
 
-// One connection to a local server. At most one UpstreamUser uses it at a time.
-class UpstreamConnection final : public StreamEvents {
+// One connection to a local server. At most one UpstreamUser uses it at a time. The deadline is set
+// while the connection waits for an address of a server with several ones.
+class UpstreamConnection final : public StreamEvents, private Deadline {
  public:
+  // If an address does not accept a connection within this time, the connection is made to the next
+  // one, and later connections avoid this address for a while.
+  static constexpr Duration kSlowConnect = std::chrono::milliseconds(500);
+
   // Connects to the server `served`. `first_id` is the sequence id of the first call, if the
   // connection is shared.
   UpstreamConnection(Worker& worker, std::shared_ptr<const Served> served, int32_t first_id);
@@ -184,6 +192,9 @@ class UpstreamConnection final : public StreamEvents {
   std::unique_ptr<ByteStream> connect();
   std::unique_ptr<ByteStream> connect_to_next();
   const Address* next_address() const;
+  void on_deadline() override;
+  void on_accepted();
+  void eject_address(const std::string& reason);
   bool try_next_address();
   void broke(const std::string& reason);
 
@@ -235,6 +246,8 @@ class UpstreamPool {
   // Returns true at most once a minute for each service. Then a connection may log that the server
   // does not listen at its ring.
   bool may_warn_of_ring(const Served& served);
+  // Returns the addresses of the server that new connections avoid.
+  Ejections& ejections(const Served& served) { return of(served).ejections; }
 
   // Returns a shared connection for one call: an idle one, or a new one if the limit permits, or
   // one that a parked call gives up. If there is none, returns null, and later calls
@@ -267,6 +280,7 @@ class UpstreamPool {
     std::list<PooledCall*> waiting;
     bool serving = false;    // serve_waiting() is running
     TimePoint warns_from{};  // may_warn_of_ring() returns false before this time
+    Ejections ejections;     // of the server's addresses
     // Asserts that `shared` counts at least the idle connections and those of parked calls. Each
     // other shared connection has a call in flight.
     void check() const { DCHECK_LE(idle.size() + parked.size(), shared); }

@@ -47,14 +47,94 @@ TEST(UpstreamConnectionTest, ConnectsToTheRingIfTheServerListensThere) {
   EXPECT_EQ(connects_to(), "shm:/run/kv.ring");
 }
 
-// The server's host has three addresses, of which only the last takes connections.
+// A server whose host has three addresses.
+constexpr const char* kAddresses[] = {"tcp:10.0.0.1:1", "tcp:10.0.0.2:1", "tcp:[fd00::3]:1"};
+std::shared_ptr<Served> with_addresses(FakeNode& node) {
+  ServedConfig served = node.worker->node().serves[0];
+  for (const char* address : kAddresses) served.addresses.push_back(*parse_address(address));
+  return std::make_shared<Served>(served, 0);
+}
+
+// A connection that the pool opens, and that it closes when the object ends.
+class Opened {
+ public:
+  Opened(FakeNode& node, const std::shared_ptr<Served>& served)
+      : node_(node), connection_(node.worker->upstreams().open(served)) {
+    connection_->want_read(true);
+  }
+  ~Opened() {
+    node_.worker->upstreams().close(std::move(connection_));
+    node_.reactor.end_iteration();
+  }
+  std::string address() const { return wire()->address; }
+  FakeNode::Wire wire() const { return node_.reactor.wires.back(); }
+
+ private:
+  FakeNode& node_;
+  std::unique_ptr<UpstreamConnection> connection_;
+};
+
+TEST(UpstreamConnectionTest, AvoidsAnAddressThatHasRefusedAConnection) {
+  FakeNode node;
+  const auto served = with_addresses(node);
+  {
+    const Opened opened(node, served);
+    EXPECT_EQ(opened.address(), kAddresses[0]);
+    const FakeNode::Wire refused = opened.wire();
+    refused->error = ECONNREFUSED;
+    refused->events->on_readable();
+    EXPECT_EQ(opened.address(), kAddresses[1]);
+  }
+  EXPECT_EQ(Opened(node, served).address(), kAddresses[1]);
+  node.reactor.advance(Ejections::kFirst);
+  EXPECT_EQ(Opened(node, served).address(), kAddresses[0]) << "as a trial";
+  EXPECT_EQ(Opened(node, served).address(), kAddresses[1]) << "until the trial has ended";
+}
+
+TEST(UpstreamConnectionTest, AvoidsAnAddressThatDoesNotAnswer) {
+  FakeNode node;
+  const auto served = with_addresses(node);
+  {
+    const Opened opened(node, served);
+    EXPECT_EQ(opened.address(), kAddresses[0]);
+    node.reactor.advance(UpstreamConnection::kSlowConnect - Duration(1));
+    EXPECT_EQ(opened.address(), kAddresses[0]);
+    node.reactor.advance(Duration(1));
+    EXPECT_EQ(opened.address(), kAddresses[1]);
+  }
+  EXPECT_EQ(Opened(node, served).address(), kAddresses[1]);
+}
+
+TEST(UpstreamConnectionTest, AnAddressThatHasAcceptedIsNotAvoided) {
+  FakeNode node;
+  const auto served = with_addresses(node);
+  node.worker->upstreams().ejections(*served).eject(kAddresses[0], node.reactor.now());
+  node.reactor.advance(Ejections::kFirst);
+  const Opened opened(node, served);
+  EXPECT_EQ(opened.address(), kAddresses[0]) << "as a trial";
+  const FakeNode::Wire accepted = opened.wire();
+  accepted->events->on_writable();
+  EXPECT_TRUE(node.worker->upstreams().ejections(*served).empty());
+  node.reactor.advance(UpstreamConnection::kSlowConnect);
+  EXPECT_FALSE(accepted->closed);
+}
+
+TEST(UpstreamConnectionTest, UsesAddressesThatItAvoidsIfNoOtherIsLeft) {
+  FakeNode node;
+  const auto served = with_addresses(node);
+  for (const char* address : kAddresses) {
+    node.worker->upstreams().ejections(*served).eject(address, node.reactor.now());
+  }
+  EXPECT_EQ(Opened(node, served).address(), kAddresses[0]);
+}
+
+// Of the server's addresses only the last takes connections.
 TEST(UpstreamConnectionTest, TriesTheAddressesOfItsServerUntilOneTakesTheConnection) {
   FakeNode node;
   const auto link = node.connect_link();
   node.receive(link, hello_bytes("host-b", "host-a"));
   NodeConfig config = node.worker->node();
-  config.serves[0].addresses = {*parse_address("tcp:10.0.0.1:1"), *parse_address("tcp:10.0.0.2:1"),
-                                *parse_address("tcp:[fd00::3]:1")};
+  config.serves[0].addresses = with_addresses(node)->config.addresses;
   node.set_node(config);
   node.receive(link, frame_bytes({.kind = FrameKind::kOpen, .stream = 1}, "Kv"));
   node.receive(link, frame_bytes({.kind = FrameKind::kRaw, .stream = 1}, "TLS?"));

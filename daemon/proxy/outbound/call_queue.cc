@@ -52,7 +52,7 @@ void CallQueue::add_message(Call& call, const thrift::Head& head) {
 void CallQueue::mark_failed(Call& call, engine::Failure failure, std::string detail) {
   DCHECK(!call.failure) << "a call fails once";
   if (call.lost && engine::promises_unseen(failure)) {
-    detail = std::string("the server may have seen the call; when it was sent again: ") +
+    detail = "the server may have seen the call; it was sent again, and then failed with " +
              std::string(engine::text(failure).token) + ": " + detail;
     failure = *call.lost;
   }

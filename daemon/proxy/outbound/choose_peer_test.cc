@@ -55,6 +55,15 @@ class ChoosePeerTest : public testing::Test {
     node_.receive(links_[link], frame_bytes(header, "reply"));
     node_.reactor.end_iteration();
   }
+  // Lets the peer report the failure of a call.
+  void fail(size_t link, uint32_t stream, uint64_t call, engine::Failure failure) {
+    const engine::FailMeta meta{failure, 1};
+    node_.receive(
+        links_[link],
+        frame_bytes({.kind = FrameKind::kFail, .replies = 1, .stream = stream, .call = call},
+                    std::string(reinterpret_cast<const char*>(&meta), sizeof meta)));
+    node_.reactor.end_iteration();
+  }
   // Lets new clients make calls one after another, each of which is answered at once. Returns how
   // many calls each link carries.
   std::vector<int> calls_that_are_answered(int count) {
@@ -65,6 +74,11 @@ class ChoosePeerTest : public testing::Test {
       ++by_link[link];
     }
     return by_link;
+  }
+
+  static constexpr const char* kNames[] = {"host-b", "host-c", "host-d"};
+  uint64_t ejections(size_t link) const {
+    return node_.counters.peer_events.count(kNames[link], PeerEvent::kEjection);
   }
 
   FakeNode node_{without_pings()};
@@ -122,15 +136,106 @@ TEST_F(ChoosePeerTest, PeersOfTheOwnZoneComeFirst) {
 
 TEST_F(ChoosePeerTest, APeerWithoutAServerGetsNoNewClientsForASecond) {
   const size_t failing = call();
-  const std::string why = "no server";
-  const engine::FailMeta meta{engine::Failure::kUpstreamUnreachable, 1};
-  node_.receive(links_[failing],
-                frame_bytes({.kind = FrameKind::kFail, .replies = 1, .stream = 1, .call = 1},
-                            std::string(reinterpret_cast<const char*>(&meta), sizeof meta) + why));
-  ++streams_[failing];
+  fail(failing, ++streams_[failing], 1, engine::Failure::kUpstreamUnreachable);
   EXPECT_EQ(calls_that_are_answered(20)[failing], 0);
-  node_.reactor.advance(FailingPeers::kTime);
+  node_.reactor.advance(Ejections::kFirst);
   EXPECT_GT(calls_that_are_answered(6)[failing], 0);
+}
+
+TEST_F(ChoosePeerTest, OneClientTriesAPeerThatHasFailed) {
+  const size_t failing = call();
+  fail(failing, ++streams_[failing], 1, engine::Failure::kUpstreamUnreachable);
+  node_.reactor.advance(Ejections::kFirst);
+  for (size_t link = call(); link != failing; link = call()) answer(link, ++streams_[link]);
+  ++streams_[failing];
+  EXPECT_EQ(calls_that_are_answered(20)[failing], 0) << "the trial has not ended";
+  fail(failing, streams_[failing], 1, engine::Failure::kUpstreamUnreachable);
+  node_.reactor.advance(Ejections::kFirst);
+  EXPECT_EQ(calls_that_are_answered(20)[failing], 0) << "now it is avoided for longer";
+  EXPECT_EQ(ejections(failing), 2u);
+}
+
+TEST_F(ChoosePeerTest, CallsLeaveAPeerAfterFailuresInARow) {
+  const size_t failing = call();
+  const FakeNode::Wire client = clients_.back();
+  fail(failing, ++streams_[failing], 1, engine::Failure::kUpstreamClosed);
+  for (uint64_t number = 2; number <= Ejections::kFailuresInARow; ++number) {
+    ASSERT_EQ(call(client), failing);
+    fail(failing, streams_[failing], number, engine::Failure::kUpstreamClosed);
+  }
+  EXPECT_EQ(ejections(failing), 1u);
+  const size_t other = call(client);
+  EXPECT_NE(other, failing);
+  EXPECT_THAT(kinds_in(links_[failing]->written), testing::Contains(FrameKind::kEnd));
+  answer(other, ++streams_[other]);
+  EXPECT_EQ(calls_that_are_answered(20)[failing], 0);
+}
+
+TEST_F(ChoosePeerTest, AReplyShowsThatThePeerServesCalls) {
+  const size_t peer = call();
+  const FakeNode::Wire client = clients_.back();
+  answer(peer, ++streams_[peer]);
+  for (uint64_t number = 2; number < 20; ++number) {
+    ASSERT_EQ(call(client), peer);
+    if (number % Ejections::kFailuresInARow == 0) {
+      answer(peer, streams_[peer], number);
+    } else {
+      fail(peer, streams_[peer], number, engine::Failure::kUpstreamClosed);
+    }
+  }
+  EXPECT_EQ(ejections(peer), 0u);
+}
+
+TEST_F(ChoosePeerTest, CallsWithoutAnAnswerEjectThePeer) {
+  const size_t peer = call();
+  const FakeNode::Wire client = clients_.back();
+  answer(peer, ++streams_[peer]);
+  for (uint32_t i = 0; i < Ejections::kFailuresInARow; ++i) {
+    ASSERT_EQ(call(client), peer);
+    node_.reactor.advance(std::chrono::seconds(1));  // the timeout_ms of the function
+    node_.reactor.end_iteration();
+  }
+  EXPECT_EQ(ejections(peer), 1u);
+  // The next call waits until the peer has taken the earlier ones.
+  for (const auto& link : links_) link->written.clear();
+  node_.receive(client, strict_message(thrift::MessageType::kCall, "get", 1));
+  node_.reactor.end_iteration();
+  EXPECT_THAT(kinds_in(links_[peer]->written), ElementsAre(FrameKind::kSync));
+  node_.receive(links_[peer],
+                frame_bytes({.kind = FrameKind::kSynced, .stream = streams_[peer], .call = 1}));
+  node_.reactor.end_iteration();
+  EXPECT_THAT(kinds_in(links_[(peer + 1) % 3]->written + links_[(peer + 2) % 3]->written),
+              testing::Contains(FrameKind::kCall));
+}
+
+TEST_F(ChoosePeerTest, CallsThatFailTogetherDoNotEjectThePeer) {
+  const size_t peer = call();
+  ++streams_[peer];
+  for (uint64_t number = 2; number <= 20; ++number) ASSERT_EQ(call(clients_.back()), peer);
+  node_.reactor.advance(std::chrono::milliseconds(1));
+  for (uint64_t number = 1; number <= 20; ++number) {
+    fail(peer, streams_[peer], number, engine::Failure::kUpstreamClosed);
+  }
+  EXPECT_EQ(ejections(peer), 0u);
+}
+
+// A client of an ejected peer finds no other peer but one whose ejection has ended.
+TEST_F(ChoosePeerTest, AClientOfAnEjectedPeerTriesAnotherOne) {
+  const size_t first = call();
+  const FakeNode::Wire client = clients_.back();
+  answer(first, ++streams_[first]);
+  size_t second = call();
+  for (; second == first; second = call()) answer(first, ++streams_[first]);
+  fail(second, ++streams_[second], 1, engine::Failure::kUpstreamUnreachable);
+  const size_t last = 3 - first - second;
+  links_[last]->error = ECONNRESET;
+  links_[last]->events->on_readable();
+  node_.reactor.advance(Ejections::kFirst);
+  ASSERT_EQ(call(client), first);
+  fail(first, 1, 2, engine::Failure::kUpstreamUnreachable);
+  ASSERT_EQ(call(client), second);
+  answer(second, ++streams_[second]);
+  EXPECT_EQ(call(client), second) << "it does not take its own trial for an ejection";
 }
 
 TEST_F(ChoosePeerTest, APeerThatRefusesStreamsGetsNoNewClientsForASecond) {
@@ -207,7 +312,7 @@ TEST_F(CallsPileUp, AClientDoesNotGoToAPeerThatFailsOrIsFarAway) {
   for (const size_t link : {1u, 2u}) streams_[link] = kEach;
   while (call() != 1) {
   }
-  const engine::FailMeta meta{engine::Failure::kOverloaded, 0};
+  const engine::FailMeta meta{engine::Failure::kUnknownService, 0};
   node_.receive(links_[1],
                 frame_bytes({.kind = FrameKind::kReset, .stream = kEach + 1},
                             std::string(reinterpret_cast<const char*>(&meta), sizeof meta)));

@@ -106,17 +106,18 @@ void ClientConnection::on_reply(const FrameHeader& header, Bytes payload, FrameS
   call.reply_started = true;
   request_.drop();
   call.response_bytes += payload.size();
-  call.reply_pieces.add(static_cast<uint32_t>(payload.size()),
+  call.pieces.reply.add(static_cast<uint32_t>(payload.size()),
                         [&] { return carrier_of_reply(call.choice, source); });
   const bool last = (header.flags & engine::kLastPiece) != 0;
   if (last) {
-    call.way.reply = call.reply_pieces.carrier();
+    call.way.reply = call.pieces.reply.carrier();
     CallQueue::count_way(call);
   }
   write(payload, From::kStream);
   if (over() || !last) return;
   worker_.keep_polling(call.polling.client);
-  if (calls_.size() == 1 && &call != current_) stream_.note_reply();
+  endpoint_->ejected.note_success(stream_.peer());
+  if (calls_.size() == 1 && &call != current_) stream_.note_reply(call.ordinal);
   note_end(call);
   finish(call, static_cast<CallOutcome>(outcome >> engine::kOutcomeShift));
   answer_failed_calls();
@@ -142,9 +143,11 @@ void ClientConnection::note_end(const Call& call) {
 
 void ClientConnection::on_fail(const FrameHeader& header, Bytes payload) {
   FailureReport report = report_in(payload);
-  note_failing_peer(report.failure);
   // An opaque connection no longer knows its calls, so it fails as a whole.
-  if (mode_ == Mode::kOpaque) return fail_opaque(report.failure, report.detail);
+  if (mode_ == Mode::kOpaque) {
+    note_failing_peer(report.failure, nullptr);
+    return fail_opaque(report.failure, report.detail);
+  }
   for (size_t i = 0; i < calls_.size(); ++i) {
     // Skips calls that have failed in this daemon: the ordinal of such a call can be from an
     // earlier stream, and then equals the ordinal of another call on this stream.
@@ -152,6 +155,7 @@ void ClientConnection::on_fail(const FrameHeader& header, Bytes payload) {
     // If `replies` of the kFail frame is 0, the last piece of the request may not have arrived at
     // the peer yet. The frame then does not show that the peer has taken the whole request.
     if (header.replies != 0) note_end(calls_[i]);
+    note_failing_peer(report.failure, &calls_[i]);
     const Loss loss{report.failure, report.delivered, stream_.may_leave(), &stream_.link()};
     if (try_again(calls_[i], loss)) return;
     return fail(calls_[i], report.failure, std::move(report.detail));
@@ -168,6 +172,7 @@ void ClientConnection::on_raw(Bytes payload) {
                        "the server sent bytes that are not a Thrift message, while the connection "
                        "waited only for its last answers");
   }
+  endpoint_->ejected.note_success(stream_.peer());
   write(payload, From::kStream);
 }
 
@@ -185,14 +190,35 @@ void ClientConnection::on_far_end() {
 
 void ClientConnection::on_reset(Bytes payload) {
   const FailureReport report = report_in(payload);
-  note_failing_peer(report.failure);
+  const bool has_call = mode_ == Mode::kCalls && !calls_.empty() && !calls_.front().failure;
+  note_failing_peer(report.failure, has_call ? &calls_.front() : nullptr);
   lose_stream(report.failure, report.delivered, report.detail);
 }
 
-// Notes that the peer has sent `failure`, so that other clients prefer other peers for a while.
-void ClientConnection::note_failing_peer(Failure failure) {
-  if (!stream_.exists() || !has_no_server(failure)) return;
-  endpoint_->failing.note(&stream_.link(), worker_.reactor().now());
+// Notes a failure that the peer of the stream has reported, or a call without an answer, so that
+// clients prefer other peers for a while: at once if the peer has no server for calls, or else
+// after failures in a row. `call` is the one that fails; null: the stream, which has no calls.
+void ClientConnection::note_failing_peer(Failure failure, const Call* call) {
+  if (!stream_.exists() || stream_.link_leaves() || endpoint_->config.peers.size() < 2) return;
+  const std::string& peer = stream_.peer();
+  const TimePoint now = worker_.reactor().now();
+  Duration time{0};
+  if (failure == Failure::kUpstreamUnreachable || failure == Failure::kUnknownService) {
+    time = endpoint_->ejected.eject(peer, now);
+  } else if (failure == Failure::kUpstreamClosed || failure == Failure::kDeadlineExceeded ||
+             failure == Failure::kOverloaded) {
+    // The client, not the peer, can be the cause if it has not sent all of the request, or does not
+    // read the reply.
+    if (call == nullptr || !call->sent || call == current_ || call->reply_started) return;
+    time = endpoint_->ejected.note_failure(peer, call->started, now);
+  }
+  if (time == Duration::zero()) return;
+  worker_.counters().peer_events.add(peer, PeerEvent::kEjection);
+  LOG(WARNING) << "endpoint " << to_string(endpoint_->config.listen)
+               << ": calls prefer other peers "
+               << "than " << peer << " for "
+               << std::chrono::duration_cast<std::chrono::seconds>(time).count()
+               << " s, because calls there failed: " << engine::text(failure).token;
 }
 
 void ClientConnection::on_session_lost(const std::string& reason) {

@@ -403,7 +403,10 @@ void ClientConnection::on_call_deadline(Call& call) {
            "manifest lists its function";
     return end_without_answers();
   }
-  if (call.sent) stream_.send_control(FrameKind::kCancel, call.ordinal);
+  if (call.sent) {
+    stream_.send_control(FrameKind::kCancel, call.ordinal);
+    note_failing_peer(engine::Failure::kDeadlineExceeded, &call);
+  }
   // If `call` waits for a link, this wait ends with `call`. But if a peer keeps a connection to the
   // server, the wait continues, because the next stream must reach this peer.
   if (&call == current_ && waits_for_link() &&
@@ -426,8 +429,13 @@ bool ClientConnection::have_stream(FirstAttempts first_attempts) {
   }
   PeerLink* peer = worker_.choose_peer(stream_.peers(), *endpoint_, first_attempts);
   if (peer == nullptr) return false;
-  stream_.open(*peer);
+  open_stream(*peer);
   return true;
+}
+
+void ClientConnection::open_stream(PeerLink& peer) {
+  endpoint_->ejected.note_use(peer.link().peer(), worker_.reactor().now());
+  stream_.open(peer);
 }
 
 // Returns true if a reload has retired the link of the stream, and the next call must use this
@@ -438,24 +446,37 @@ bool ClientConnection::stays_with_retired_link() const {
          (stream_.is_bound() || calls_.size() > 1 || !stream_.all_taken());
 }
 
-// Lets the stream end, and begins one to another peer, if many calls wait for the peer and few for
-// the other. Only for a client whose server keeps no state for it. Returns false if `call` must
-// wait until the peer has taken all frames of the stream, as after a call whose deadline has
+// Returns the link that `call` should use rather than that of the stream: many calls wait for its
+// peer and few for the other, or its peer is ejected. Returns null if there is none, or if the
+// server may keep state for the client.
+PeerLink* ClientConnection::better_peer() {
+  if (!stream_.exists() || calls_.size() != 1 || stream_.link_leaves() ||
+      stream_.peers().size() < 2) {
+    return nullptr;
+  }
+  const bool is_ejected = endpoint_->ejected.ejects(stream_.peer(), worker_.reactor().now());
+  if (is_ejected && (stream_.may_leave() || stream_.shares_server())) {
+    PeerLink* const other =
+        worker_.choose_peer(stream_.peers(), *endpoint_, FirstAttempts::kIgnore);
+    return other != nullptr && worker_.serves_calls(*other, *endpoint_) ? other : nullptr;
+  }
+  if (stream_.link().unanswered() < Worker::kPileUp || !stream_.shares_server()) return nullptr;
+  stream_.set_unanswered(0);  // without the call that is to find its way
+  return worker_.better_peer(stream_.link(), stream_.peers(), *endpoint_);
+}
+
+// Lets the stream end, and begins one to better_peer(), if there is one. Returns false if `call`
+// must wait until the peer has taken all frames of the stream, as after a call whose deadline has
 // passed.
 bool ClientConnection::use_better_peer(const Call& call) {
-  if (!stream_.exists() || stream_.link().unanswered() < Worker::kPileUp || calls_.size() != 1 ||
-      stream_.peers().size() < 2 || stream_.link_leaves() || !stream_.shares_server()) {
-    return true;
-  }
-  stream_.set_unanswered(0);  // without the call that is to find its way
-  PeerLink* const better = worker_.better_peer(stream_.link(), stream_.peers(), *endpoint_);
+  PeerLink* const better = better_peer();
   if (better == nullptr) return true;
   if (!stream_.all_taken()) {
     stream_.ask_whether_taken();
     return worker_.reactor().now() - call.started >= kLaneWait;
   }
   leave_stream(FrameKind::kEnd);
-  stream_.open(*better);
+  open_stream(*better);
   return true;
 }
 

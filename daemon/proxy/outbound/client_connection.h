@@ -180,7 +180,9 @@ class ClientConnection final : public StreamEvents,
   bool have_stream(FirstAttempts first_attempts = FirstAttempts::kAwait);
   bool stays_with_retired_link() const;
   bool use_better_peer(const Call& call);
-  void note_failing_peer(engine::Failure failure);
+  void note_failing_peer(engine::Failure failure, const Call* call);
+  PeerLink* better_peer();
+  void open_stream(PeerLink& peer);
   bool find_way(Call& call);
   bool wait_for_lane();
   void plan_for_peer(Call& call);

@@ -2,10 +2,10 @@
 // daemon/proxy/outbound/client_retries.cc: calls that are sent again after a failure.
 //
 // A call is sent again if the server certainly has not seen it and another peer can carry it, or if
-// its function is idempotent. Only the only unanswered call of a connection is sent again, so that
-// calls reach servers in the client's order, and only if the client has no connection to the server
-// of its own, whose state another server would not have. A frame with several messages is not sent
-// again.
+// its function is idempotent and the link, the lane or the connection to the server was lost. It
+// must be its connection's only unanswered call, so that calls reach servers in the client's order.
+// And the client must not have a connection to the server of its own, because another server would
+// not have its state. A frame with several messages is not sent again.
 #include "daemon/proxy/worker.h"
 
 namespace hat {
@@ -36,8 +36,7 @@ bool ClientConnection::may_try_again(const Call& call, const Loss& loss) const {
     return false;
   }
   if (!loss.delivered && has_no_server(loss.failure)) {
-    return loss.peer != nullptr &&
-           worker_.has_other_peer(*loss.peer, stream_.peers(), *endpoint_);
+    return loss.peer != nullptr && worker_.has_other_peer(*loss.peer, stream_.peers(), *endpoint_);
   }
   return request_.idempotent() &&
          (loss.failure == Failure::kLinkLost || loss.failure == Failure::kUpstreamClosed);
@@ -50,7 +49,6 @@ bool ClientConnection::try_again(Call& call, const Loss& loss) {
     worker_.counters().retries_refused.add();
     return false;
   }
-  call.counters->retries.add();
   if (loss.delivered) call.lost = loss.failure;
   calls_.drop_learning(call);
   call.sent = false;
@@ -58,7 +56,7 @@ bool ClientConnection::try_again(Call& call, const Loss& loss) {
   call.by_peer.link = nullptr;
   call.choice = {};
   call.way = {};
-  call.request_pieces = call.reply_pieces = {};
+  call.pieces = {};
   request_.send_again();
   leave_stream(FrameKind::kEnd);
   current_ = &call;
@@ -68,7 +66,9 @@ bool ClientConnection::try_again(Call& call, const Loss& loss) {
 }
 
 void ClientConnection::send_again() {
+  DCHECK(!reading_) << "a lane must not take the copy for bytes of the client's ring";
   request_.sent();
+  current_->counters->retries.add();
   stream_.send_piece(current_, *client_, request_.bytes(), true);
   end_request();
 }

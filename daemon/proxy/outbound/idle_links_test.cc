@@ -84,6 +84,10 @@ class IdleLinksTest : public testing::Test {
     }
   }
 
+  uint64_t idle_ends(const std::string& peer) const {
+    return node_.counters.peer_events.count(peer, PeerEvent::kIdleEnd);
+  }
+
   FakeNode node_{limits(), std::nullopt, nullptr, false};
 };
 
@@ -103,6 +107,30 @@ TEST_F(IdleLinksTest, ACallWaitsUntilTheFirstAttemptsHaveEnded) {
   EXPECT_FALSE(carries_a_call("host-b")) << "the client could rather get host-c";
   come_up("host-c");
   EXPECT_NE(carries_a_call("host-b"), carries_a_call("host-c"));
+}
+
+TEST_F(IdleLinksTest, ACallThatIsSentAgainWaitsForALinkThatWasIdle) {
+  const auto client = node_.connect_client();
+  call(client);
+  come_up("host-b");
+  come_up("host-c");
+  const std::string first = carries_a_call("host-b") ? "host-b" : "host-c";
+  const std::string second = first == "host-b" ? "host-c" : "host-b";
+  const FrameHeader reply{
+      .kind = FrameKind::kReply, .flags = engine::kLastPiece, .stream = 1, .call = 1};
+  node_.receive(link(first), frame_bytes(reply, "reply"));
+  pass(2 * kIdle);
+  ASSERT_THAT(states(), Contains(LinkState::kIdle));
+  client->written.clear();
+  call(client);
+  const engine::FailMeta meta{engine::Failure::kUpstreamUnreachable, 0};
+  node_.receive(link(first),
+                frame_bytes({.kind = FrameKind::kFail, .replies = 1, .stream = 1, .call = 2},
+                            std::string(reinterpret_cast<const char*>(&meta), sizeof meta)));
+  node_.reactor.end_iteration();
+  EXPECT_EQ(client->written, "");
+  come_up(second);
+  EXPECT_TRUE(carries_a_call(second));
 }
 
 TEST_F(IdleLinksTest, AFailedAttemptEndsTheWait) {
@@ -177,7 +205,7 @@ TEST_F(IdleLinksTest, LinksThatNoClientNeedsEnd) {
   pass(kIdle / 2);
   EXPECT_THAT(states(), ElementsAre(LinkState::kIdle, LinkState::kIdle));
   EXPECT_TRUE(link("host-b")->closed);
-  EXPECT_EQ(node_.counters.idle_links_ended.all().at("host-b"), 1u);
+  EXPECT_EQ(idle_ends("host-b"), 1u);
   const size_t before = node_.reactor.wires.size();
   pass(10 * kIdle);
   EXPECT_EQ(node_.reactor.wires.size(), before) << "and nothing takes their place";
@@ -207,8 +235,8 @@ TEST_F(IdleLinksTest, LinksStayWhileNewClientsLookForAPeer) {
     client->error = ECONNRESET;
     node_.receive(client, "");
   }
-  EXPECT_EQ(node_.counters.idle_links_ended.all().at("host-b"), 0u);
-  EXPECT_EQ(node_.counters.idle_links_ended.all().at("host-c"), 0u);
+  EXPECT_EQ(idle_ends("host-b"), 0u);
+  EXPECT_EQ(idle_ends("host-c"), 0u);
 }
 
 TEST_F(IdleLinksTest, AReloadTurnsItOffAndOn) {
@@ -272,7 +300,7 @@ TEST_F(IdleLinksTest, ALinkToADeadPeerThatNoClientNeedsMakesNoMoreAttempts) {
   const size_t before = node_.reactor.wires.size();
   pass(10 * kIdle);
   EXPECT_EQ(node_.reactor.wires.size(), before);
-  EXPECT_EQ(node_.counters.idle_links_ended.all().at("host-b"), 0u) << "it was not up";
+  EXPECT_EQ(idle_ends("host-b"), 0u) << "it was not up";
 }
 
 TEST_F(IdleLinksTest, WithoutAPeerWaitLinksAreKept) {

@@ -6,7 +6,10 @@
 namespace hat {
 
 void KeptRequest::append(std::span<const std::byte> piece, bool last) {
-  if (bytes_.size() + piece.size() > worker_.node().limits.retry_request_bytes_max) return forget();
+  if (bytes_.size() + piece.size() > worker_.node().limits.retry_request_bytes_max ||
+      !worker_.has_space_for_copies()) {
+    return forget();
+  }
   worker_.buffered(static_cast<int64_t>(piece.size()));
   bytes_.append(piece);
   if (last) state_ = State::kWhole;

@@ -3,10 +3,10 @@
 // unanswered call, so that the daemon can send the call again, to another peer.
 //
 //   kNone ──begin()──▶ kPart ──add()──▶ kWhole ──send_again()──▶ kAgain ──sent()──▶ kWhole
-// Every state changes to kNone with drop().
+// Every state changes to kNone with drop(), and kPart also with add(), if there is no space.
 //
 // Bounds   limits.retry_request bytes, which count towards limits.max_buffered; a larger request is
-//          not kept.
+//          not kept, nor is any request while half of max_buffered is used
 // Thread   the worker's.
 #pragma once
 
@@ -28,7 +28,7 @@ class KeptRequest {
   KeptRequest(const KeptRequest&) = delete;
   KeptRequest& operator=(const KeptRequest&) = delete;
 
-  // Begins to keep a request. `idempotent`: the server may receive the call twice.
+  // Begins to keep a request. `idempotent`: servers may receive the call more than once.
   void begin(bool idempotent) {
     drop();
     state_ = State::kPart;

@@ -42,7 +42,7 @@ void OutboundStream::open(PeerLink& peer) {
   peer_ = &peer;
   id_ = peer.open_stream(owner_);
   next_ordinal_ = 1;
-  tells_bound_ = engine::knows_bound(peer.link().session().peer());
+  peer_knows_bound_ = engine::knows_bound(peer.link().session().peer());
   use_lane(0);
   if (server_ == Server::kDetached) attach();
 }
@@ -68,7 +68,7 @@ void OutboundStream::drop() {
   lane_before_ = 0;
   lane_ = nullptr;
   rdma_ = nullptr;
-  opened_ = has_reply_ = has_loose_call_ = tells_bound_ = false;
+  opened_ = has_reply_ = may_have_waiting_call_ = peer_knows_bound_ = false;
   delivery_ = {};
   window_ = {};
   send_credit_ = engine::kStreamWindowBytes;  // the credit with which the next stream begins
@@ -98,7 +98,7 @@ void OutboundStream::send_control(FrameKind kind, uint64_t call) {
   lane_->send({.kind = kind, .stream = id_, .call = call}, {});
   if (kind != FrameKind::kCancel) return;
   delivery_.send_unanswered();
-  has_loose_call_ = true;
+  may_have_waiting_call_ = true;
 }
 
 void OutboundStream::send_open() {
@@ -144,12 +144,12 @@ void OutboundStream::send_piece(Call* call, ByteStream& from, Bytes piece, bool 
 // Notes what carries a frame of a request, of `bytes` bytes.
 void OutboundStream::note_piece(Call& call, FrameHeader header, size_t bytes) {
   header.payload_bytes = static_cast<uint32_t>(bytes);
-  call.request_pieces.add(header.payload_bytes, [&] {
+  call.pieces.request.add(header.payload_bytes, [&] {
     if (rdma_ == nullptr) return Carrier::kTcp;
     const engine::ProtocolId planned = call.choice.request;
     return carrier_by(rdma_->leg_for(header), planned, engine::protocol(planned).request);
   });
-  call.way.request = call.request_pieces.carrier();
+  call.way.request = call.pieces.request.carrier();
 }
 
 void OutboundStream::spend(size_t bytes) {

@@ -160,16 +160,19 @@ class OutboundStream {
   // failed there.
   void note_oneway() {
     has_reply_ = false;
-    has_loose_call_ = true;
+    may_have_waiting_call_ = true;
   }
-  // Records that the server has replied to the last call that was sent.
-  void note_reply() {
+  // Records that the server has replied to the call with this number. If it is the last one, no
+  // earlier call waits at the peer, because the peer's answers keep their order.
+  void note_reply(uint64_t ordinal) {
+    if (ordinal + 1 != next_ordinal_) return;
     has_reply_ = true;
-    has_loose_call_ = false;
+    may_have_waiting_call_ = false;
   }
   // Returns true if a call can go to another peer after it has failed: the client has no connection
-  // to the server of its own, and no earlier call can still wait at the peer.
-  bool may_leave() const { return !is_bound() && tells_bound_ && !has_loose_call_; }
+  // to the server of its own, of which the peer would have sent a kBound frame, and no earlier call
+  // can still wait at the peer.
+  bool may_leave() const { return !is_bound() && peer_knows_bound_ && !may_have_waiting_call_; }
   // Returns true if the server keeps no state for this client and has all of its calls: the server
   // has replied, and before the reply the peer would have said that the stream has a connection to
   // the server of its own.
@@ -228,8 +231,8 @@ class OutboundStream {
   bool opened_ = false;
   bool has_reply_ = false;  // the server has replied to the last call of this stream
   // A oneway call, or a call that was cancelled, can still wait at the peer.
-  bool has_loose_call_ = false;
-  bool tells_bound_ = false;  // the peer's link version has the kBound frame
+  bool may_have_waiting_call_ = false;
+  bool peer_knows_bound_ = false;  // the peer's link version has the kBound frame
   StreamDelivery delivery_;
   uint64_t next_ordinal_ = 1;
   size_t unanswered_ = 0;  // calls that count at the link

@@ -33,16 +33,6 @@ void PeerTurns::give(std::span<const PeerCandidate> candidates, size_t index) {
   credits_[candidates[index].position] -= round;
 }
 
-void FailingPeers::note(const PeerLink* peer, TimePoint now) {
-  std::erase_if(all_, [&](const Failing& one) { return one.peer == peer || one.until <= now; });
-  all_.push_back({peer, now + kTime});
-}
-
-bool FailingPeers::contains(const PeerLink* peer, TimePoint now) const {
-  return std::ranges::any_of(
-      all_, [&](const Failing& one) { return one.peer == peer && now < one.until; });
-}
-
 size_t PeerChoice::choose(std::span<const PeerCandidate> candidates, PeerTurns& turns) {
   if (candidates.size() == 1) return 0;
   const size_t first = turns.fresh() ? begin(candidates, turns) : turns.next(candidates);

@@ -10,18 +10,13 @@
 // Thread   the worker's.
 #pragma once
 
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <random>
 #include <span>
 #include <vector>
 
-#include "base/reactor.h"
-
 namespace hat {
-
-class PeerLink;
 
 struct PeerCandidate {
   size_t position = 0;  // in the endpoint's list of peers
@@ -55,26 +50,6 @@ class PeerTurns {
 
 // Whether a choice waits for links whose first attempt to connect has not ended.
 enum class FirstAttempts : uint8_t { kAwait, kIgnore };
-
-// The peers at which calls of one endpoint's clients have failed because the peer had no server for
-// them. Such failures come at once, so no calls pile up on the peer, which would otherwise get more
-// and more clients.
-class FailingPeers {
- public:
-  static constexpr Duration kTime = std::chrono::seconds(1);
-
-  // Records that a call has failed at `peer`.
-  void note(const PeerLink* peer, TimePoint now);
-  // Returns true for kTime after that.
-  bool contains(const PeerLink* peer, TimePoint now) const;
-
- private:
-  struct Failing {
-    const PeerLink* peer;  // only compared, because the link can be gone
-    TimePoint until;
-  };
-  std::vector<Failing> all_;
-};
 
 class PeerChoice {
  public:

@@ -83,21 +83,6 @@ TEST(PeerChoiceTest, CallsCountForTheWeight) {
       << "with the new call, the second one would have many more for its weight";
 }
 
-TEST(FailingPeersTest, APeerFailsForASecondAfterItsLastFailure) {
-  // The links are only compared.
-  std::byte links[2] = {};
-  const auto* a = reinterpret_cast<const PeerLink*>(&links[0]);
-  const auto* b = reinterpret_cast<const PeerLink*>(&links[1]);
-  const TimePoint start{};
-  FailingPeers failing;
-  EXPECT_FALSE(failing.contains(a, start));
-  failing.note(a, start);
-  failing.note(a, start + FailingPeers::kTime / 2);
-  EXPECT_TRUE(failing.contains(a, start + FailingPeers::kTime));
-  EXPECT_FALSE(failing.contains(b, start));
-  EXPECT_FALSE(failing.contains(a, start + 2 * FailingPeers::kTime));
-}
-
 TEST(PeerChoiceTest, OnePeerIsChosenWhateverItsLoad) {
   EXPECT_THAT(chosen({{0, 1, 1000}}, 3), ElementsAre(3));
 }

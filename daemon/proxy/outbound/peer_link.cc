@@ -58,7 +58,7 @@ void PeerLink::end_stream(uint32_t stream, uint32_t lane, engine::FrameKind last
 
 void PeerLink::forget_stream(uint32_t stream) {
   streams_.erase(stream);
-  note_use(worker_.reactor().now());
+  last_use_ = worker_.reactor().now();
   if (streams_.empty() && link_.up()) link_.session().set_carries_streams(false);
 }
 
@@ -109,7 +109,7 @@ bool PeerLink::all_sent() const {
 // --- The link ---
 
 void PeerLink::on_link_up(engine::Link&) {
-  worker_.counters().peer_sessions.add(link_.peer());
+  worker_.counters().peer_events.add(link_.peer(), PeerEvent::kSession);
   LOG(INFO) << "peer " << link_.peer() << ": link up at " << to_string(link_.address());
   engine::Session& session = link_.session();
   session.set_carries_streams(false);

@@ -86,9 +86,12 @@ class PeerLink final : public engine::LinkEvents, public PeerLanesEvents, public
   uint32_t weight() const { return weight_; }
   bool is_near() const { return is_near_; }  // the peer is in the zone of this node
 
-  // Records that a client looked for a peer and considered this one.
-  void note_use(TimePoint now) { last_use_ = now; }
-  // Returns true if no stream uses the link, and none has since `time`, and note_use() was not
+  // Notes that a client may need the link, and makes it connect if it is idle.
+  void wake(TimePoint now) {
+    last_use_ = now;
+    if (link().state() == engine::LinkState::kIdle) link().connect_now();
+  }
+  // Returns true if no stream uses the link, and none has since `time`, and wake() was not
   // called since then.
   bool is_unused_since(TimePoint time) const { return streams_.empty() && last_use_ <= time; }
 

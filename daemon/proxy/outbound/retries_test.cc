@@ -40,9 +40,16 @@ class RetriesTest : public testing::Test {
 
   // Lets the client make a call of `function`. Returns the index of the link that carries it.
   size_t call(const std::string& function = "get", size_t bytes = 0) {
-    request_ = strict_message(thrift::MessageType::kCall, function, 1,
-                              bytes == 0 ? std::string(1, '\0')
-                                         : with_text(static_cast<uint32_t>(bytes)));
+    request_ =
+        strict_message(thrift::MessageType::kCall, function, 1,
+                       bytes == 0 ? std::string(1, '\0') : with_text(static_cast<uint32_t>(bytes)));
+    node_.receive(client_, request_);
+    node_.reactor.end_iteration();
+    return taken();
+  }
+  // Lets the client make a oneway call. Returns the index of the link that carries it.
+  size_t send_oneway() {
+    request_ = strict_message(thrift::MessageType::kOneway, "note", 5);
     node_.receive(client_, request_);
     node_.reactor.end_iteration();
     return taken();
@@ -56,7 +63,9 @@ class RetriesTest : public testing::Test {
       for (const FrameHeader& header : headers_in(written)) {
         if (header.kind != FrameKind::kCall) continue;
         EXPECT_EQ(link, 2u) << "both links carry the call";
-        if (request_.size() < 1000) EXPECT_THAT(written, HasSubstr(request_)) << "all of it";
+        if (request_.size() < 1000) {
+          EXPECT_THAT(written, HasSubstr(request_)) << "all of it";
+        }
         link = i;
         stream_ = header.stream;
       }
@@ -64,10 +73,11 @@ class RetriesTest : public testing::Test {
     return link;
   }
   // Lets the peer report a failure of the call that taken() has found.
-  void report(size_t link, Failure failure, bool delivered, FrameKind kind = FrameKind::kFail) {
+  void report(size_t link, Failure failure, bool delivered, FrameKind kind = FrameKind::kFail,
+              uint64_t call = 1) {
     const engine::FailMeta meta{failure, static_cast<uint8_t>(delivered)};
     node_.receive(links_[link],
-                  frame_bytes({.kind = kind, .replies = 1, .stream = stream_, .call = 1},
+                  frame_bytes({.kind = kind, .replies = 1, .stream = stream_, .call = call},
                               std::string(reinterpret_cast<const char*>(&meta), sizeof meta)));
     node_.reactor.end_iteration();
   }
@@ -162,8 +172,8 @@ TEST_F(RetriesTest, AFailureTellsThatAnEarlierAttemptMayHaveArrived) {
   const size_t second = taken();
   ASSERT_EQ(second, 1 - first);
   report(second, Failure::kOverloaded, false);
-  EXPECT_THAT(client_->written, HasSubstr("link_lost: the server may have seen the call; when it "
-                                          "was sent again: overloaded"));
+  EXPECT_THAT(client_->written, HasSubstr("link_lost: the server may have seen the call; it was "
+                                          "sent again, and then failed with overloaded"));
 }
 
 TEST_F(RetriesTest, ACallIsSentThreeTimesAtMost) {
@@ -248,18 +258,39 @@ TEST_F(RetriesTest, AClientThatHasSentItsEndGetsTheAnswer) {
 }
 
 TEST_F(RetriesTest, ACallAfterAOnewayCallStaysAtItsPeer) {
-  request_ = strict_message(thrift::MessageType::kOneway, "note", 5);
-  node_.receive(client_, request_);
-  node_.reactor.end_iteration();
-  const size_t first = taken();
+  const size_t first = send_oneway();
   EXPECT_EQ(node_.counters.buffered_bytes.value(), 0u) << "a oneway call is not kept";
   EXPECT_EQ(call(), first);
-  const engine::FailMeta meta{Failure::kOverloaded, 0};
-  node_.receive(links_[first],
-                frame_bytes({.kind = FrameKind::kFail, .replies = 1, .stream = stream_, .call = 2},
-                            std::string(reinterpret_cast<const char*>(&meta), sizeof meta)));
+  report(first, Failure::kOverloaded, false, FrameKind::kFail, 2);
   EXPECT_EQ(taken(), 2u) << "the oneway call may still wait there";
   EXPECT_THAT(client_->written, HasSubstr("overloaded"));
+}
+
+TEST_F(RetriesTest, TheReplyToAnEarlierCallDoesNotShowThatAOnewayCallWasExecuted) {
+  const size_t first = call();
+  ASSERT_EQ(send_oneway(), first);
+  answer(first);
+  EXPECT_EQ(call(), first);
+  report(first, Failure::kOverloaded, false, FrameKind::kFail, 3);
+  EXPECT_EQ(taken(), 2u) << "the oneway call may still wait there";
+}
+
+TEST_F(RetriesTest, AnUnusedBudgetGrowsWithCallsAndTime) {
+  RetryBudget budget;
+  TimePoint now{std::chrono::hours(1)};
+  uint32_t taken = 0;
+  while (budget.take(now)) ++taken;
+  EXPECT_EQ(taken, RetryBudget::kMost);
+  for (int i = 0; i < 10; ++i) budget.note_call(20);
+  EXPECT_TRUE(budget.take(now) && budget.take(now));
+  EXPECT_FALSE(budget.take(now));
+  // Asks at other times than multiples of the time in which a part of a retry is earned.
+  taken = 0;
+  for (const TimePoint end = now + std::chrono::seconds(10); now < end;
+       now += std::chrono::microseconds(1900)) {
+    if (budget.take(now)) ++taken;
+  }
+  EXPECT_NEAR(taken, 10 * RetryBudget::kPerSecond, 1);
 }
 
 TEST_F(RetriesTest, AFrameWithSeveralMessagesIsNotSentAgain) {

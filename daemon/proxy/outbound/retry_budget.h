@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// daemon/proxy/outbound/retry_budget.h: limits how many calls a worker sends again. Without a limit,
-// calls that are sent again would multiply the load just when peers fail.
+// daemon/proxy/outbound/retry_budget.h: limits how many calls a worker sends again. Without a
+// limit, these calls would multiply the load just when peers fail.
 //
 // Each call adds a part of a retry (limits.retry_percent), and each second adds kPerSecond, so that
 // single failures are repaired when there are few calls. At most kMost unused retries are kept. The
@@ -26,17 +26,18 @@ class RetryBudget {
 
   // Uses one retry. Returns false if none is left.
   bool take(TimePoint now) {
-    const auto passed = std::min<Duration>(now - refilled_, std::chrono::seconds(kMost));
-    const auto earned = static_cast<uint32_t>(passed / kTimeOfAHundredth);
-    if (earned != 0) refilled_ = now;
-    hundredths_ = std::min(hundredths_ + earned, kMost * 100);
+    const Duration::rep most = kMost * 100;
+    const Duration::rep earned = std::min((now - refilled_) / kTimeOfAHundredth, most);
+    refilled_ = earned < most ? refilled_ + earned * kTimeOfAHundredth : now;
+    hundredths_ = std::min(hundredths_ + static_cast<uint32_t>(earned), kMost * 100);
     if (hundredths_ < 100) return false;
     hundredths_ -= 100;
     return true;
   }
 
  private:
-  static constexpr Duration kTimeOfAHundredth = Duration(std::chrono::seconds(1)) / kPerSecond / 100;
+  static constexpr Duration kTimeOfAHundredth =
+      Duration(std::chrono::seconds(1)) / kPerSecond / 100;
 
   uint32_t hundredths_ = 0;
   TimePoint refilled_{};

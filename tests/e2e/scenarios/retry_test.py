@@ -36,6 +36,7 @@ class Retry(Fleet):
                     time.sleep(1.1)  # until new clients no longer avoid host-2
                 self.assertGreaterEqual(count(client, "hatrpc_retries_total"), 1)
                 self.assertEqual(count(client, "hatrpc_local_replies_total"), 0)
+                self.assertGreaterEqual(count(client, "hatrpc_peer_ejections_total"), 1)
                 for node in (client, *self.peers):
                     self.assertEqual(node.stop(), 0)
                 for folder in self.folder.glob("host-*"):
