@@ -117,12 +117,6 @@ class Resolver {
   NumaHints hints_;
 };
 
-bool has_hint(const ServiceSpec& service, const FunctionSpec& function,
-              bool (*is_set)(const Hints&)) {
-  return is_set(effective(function.hints, service.hints, Side::kClient)) ||
-         is_set(effective(function.hints, service.hints, Side::kServer));
-}
-
 }  // namespace
 
 std::string names_text(const std::vector<std::string>& names) {
@@ -133,24 +127,6 @@ std::string names_text(const std::vector<std::string>& names) {
   }
   if (names.size() > kNamed) text += " and " + std::to_string(names.size() - kNamed) + " more";
   return text;
-}
-
-std::vector<std::string> hints_without_effect(const ServiceSpec& service) {
-  std::vector<std::string> warnings;
-  const auto warn = [&](const std::string& hint, bool (*is_set)(const Hints&)) {
-    std::vector<std::string> names;
-    for (const FunctionSpec& function : service.functions) {
-      if (has_hint(service, function, is_set)) names.push_back(function.name);
-    }
-    if (names.empty() && has_hint(service, {}, is_set)) names.emplace_back("_other");
-    if (names.empty()) return;
-    warnings.push_back(service.name + ": the hint " + hint + " has no effect in this version (" +
-                       names_text(names) + ")");
-  };
-  warn("priority", [](const Hints& hints) {
-    return hints.priority.value_or(Priority::kNormal) != Priority::kNormal;
-  });
-  return warnings;
 }
 
 const NumaVerdict* NumaHints::find(Side side, const std::string& service,
@@ -164,18 +140,10 @@ NumaHints resolve_numa_hints(const NodeConfig& node, const Manifest& manifest,
   return Resolver(manifest, workers, host).resolve(node);
 }
 
-void warn_of_hints(const NodeConfig& node, const Manifest& manifest, const NumaHints& numa,
-                   Diagnostics& diagnostics) {
+void warn_of_hints(const NodeConfig& node, const NumaHints& numa, Diagnostics& diagnostics) {
   std::map<std::string, SourceLocation> services;  // with the first place that names each service
   for (const EndpointConfig& one : node.endpoints) services.emplace(one.service, one.location);
   for (const ServedConfig& one : node.serves) services.emplace(one.service, one.location);
-  for (const ServiceSpec& service : manifest.services) {
-    const auto used = services.find(service.name);
-    if (used == services.end()) continue;
-    for (std::string& warning : hints_without_effect(service)) {
-      diagnostics.warning(used->second, std::move(warning));
-    }
-  }
   std::map<std::tuple<Side, std::string, std::string, std::string>, std::vector<std::string>>
       groups;
   for (const auto& [function, verdict] : numa.verdicts) {

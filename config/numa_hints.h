@@ -50,16 +50,11 @@ struct NumaHints {
 NumaHints resolve_numa_hints(const NodeConfig& node, const Manifest& manifest,
                              const std::vector<WorkerPlacement>& workers, const HostCores& host);
 
-// Returns a sentence for each hint of the service that has no effect in this version (`priority`),
-// with the functions that have it. Ignores values that equal the default.
-std::vector<std::string> hints_without_effect(const ServiceSpec& service);
 // Names a few of `names`, and counts the others: "a, b, c, d and 2 more".
 std::string names_text(const std::vector<std::string>& names);
 
-// Adds a warning for each group of functions whose hint `numa` is not honoured for the same reason,
-// and the warnings of hints_without_effect(). Considers only services that this node offers or
-// serves.
-void warn_of_hints(const NodeConfig& node, const Manifest& manifest, const NumaHints& numa,
-                   Diagnostics& diagnostics);
+// Adds a warning for each group of functions whose hint `numa` is not honoured for the same reason.
+// Considers only services that this node offers or serves.
+void warn_of_hints(const NodeConfig& node, const NumaHints& numa, Diagnostics& diagnostics);
 
 }  // namespace hat

@@ -38,7 +38,7 @@ class NumaHintsTest : public testing::Test {
   }
   std::string warnings() const {
     Diagnostics diagnostics;
-    warn_of_hints(node, manifest, numa, diagnostics);
+    warn_of_hints(node, numa, diagnostics);
     EXPECT_FALSE(diagnostics.any_errors());
     return diagnostics.text();
   }
@@ -156,18 +156,6 @@ TEST_F(NumaHintsTest, ManyFunctionsAreCountedInOneWarning) {
             "n.yaml:3:5: warning: A: the hint numa: 2 is not honoured for the client side of a, b, "
             "c, d and 2 more: no worker runs on node 2: add cores of that node to "
             "`worker_cores`\n");
-}
-
-TEST_F(NumaHintsTest, HintsWithoutEffectAreNamed) {
-  FunctionSpec low = function("low", std::nullopt);
-  low.hints.both.priority = Priority::kLow;
-  FunctionSpec usual = function("usual", std::nullopt);
-  usual.hints.both.priority = Priority::kNormal;
-  service("C", {low, usual});
-  service("Elsewhere", {low});
-  resolve();
-  EXPECT_EQ(warnings(),
-            "n.yaml:6:3: warning: C: the hint priority has no effect in this version (low)\n");
 }
 
 }  // namespace

@@ -29,10 +29,12 @@ void SendTurns::sent(Member& member, size_t bytes) {
 void SendTurns::wait(Member& member) {
   if (member.waits_for_turn()) return;
   Group& group = groups_[member.group_];
+  LinkedList<Member>& waiting = group.of(member.priority_);
+  if (waiting.empty()) group.shares.begin_to_wait(member.priority_);
   if (member.deficit_ > 0) {
-    group.waiting.push_front(member);
+    waiting.push_front(member);
   } else {
-    group.waiting.push_back(member);
+    waiting.push_back(member);
   }
   if (!group.is_linked()) turns_.push_back(group);
 }
@@ -42,8 +44,8 @@ void SendTurns::serve() {
   while (!lane_.congested() && !turns_.empty()) {
     Group& group = turns_.front();
     if (group.deficit <= 0) group.deficit += kTurnBytes;
-    while (group.deficit > 0 && !group.waiting.empty() && !lane_.congested()) give_turn(group);
-    if (group.waiting.empty()) {
+    while (group.deficit > 0 && !group.empty() && !lane_.congested()) give_turn(group);
+    if (group.empty()) {
       group.deficit = std::min<int64_t>(group.deficit, 0);
       group.unlink();
     } else if (group.deficit <= 0) {
@@ -54,13 +56,18 @@ void SendTurns::serve() {
 }
 
 void SendTurns::give_turn(Group& group) {
-  Member& member = group.waiting.front();
+  const Priority priority = group.shares.next([&](Priority one) { return !group.of(one).empty(); });
+  Member& member = group.of(priority).front();
   member.unlink();
   if (member.deficit_ <= 0) member.deficit_ += kTurnBytes;
-  if (member.deficit_ <= 0) return group.waiting.push_back(member);
+  if (member.deficit_ <= 0) return group.of(priority).push_back(member);
+  group.shares.serve(priority);
+  const int64_t before = group.deficit;
   current_ = &member;
   member.on_turn();
   current_ = nullptr;
+  // The priority that had the turn pays, even if the member has begun a call of another priority.
+  group.shares.use(priority, static_cast<uint64_t>(before - group.deficit));
   // A member that has nothing more to send does not save the rest of its turn for later.
   if (!member.waits_for_turn()) member.stop_waiting_for_turn();
 }

@@ -8,25 +8,31 @@
 // minus the bytes by which its last turn exceeded this number. So a group of many streams gets no
 // more of the lane than a group of one stream.
 //
-// A stream leaves the queue when its turn begins. If the stream has used up its turn, or the lane
-// becomes congested, budget() puts the stream into the queue again: first in its group if a part of
-// its turn is left, last otherwise.
+// In a group, streams of a higher priority get a larger part of the group's bytes
+// (engine/priority_shares.h). Streams of the same priority take turns.
 //
-// Bounds   Between two turns of a waiting stream, each other stream of its group has at most one
-//          turn, and each other group has at most kTurnBytes for each turn of the stream's group.
-//          A turn exceeds kTurnBytes by at most the bytes of one send.
+// A stream leaves the queue when its turn begins. If the stream has used up its turn, or the lane
+// becomes congested, budget() puts the stream into the queue again: first of its group and priority
+// if a part of its turn is left, last otherwise.
+//
+// Bounds   Between two turns of a waiting stream, each other stream of its group and priority has
+//          at most one turn, and each other group has at most kTurnBytes for each turn of the
+//          stream's group. A turn exceeds kTurnBytes by at most the bytes of one send.
 // Memory   Only the first stream of a group makes the object allocate.
 // Thread   the lane's worker.
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <map>
 
 #include "base/linked_list.h"
+#include "config/hints.h"
 #include "engine/frame.h"
+#include "engine/priority_shares.h"
 
 namespace hat::engine {
 
@@ -58,6 +64,9 @@ class SendTurns {
       stop_waiting_for_turn();
       group_ = group;
     }
+    // Sets the priority of what the member sends next; at first it is normal. A member that waits
+    // for a turn keeps its place in the queue, and has the new priority when it waits again.
+    void set_priority(Priority priority) { priority_ = priority; }
 
    private:
     friend class SendTurns;
@@ -67,6 +76,7 @@ class SendTurns {
     virtual void on_turn() = 0;
 
     uint32_t group_;
+    Priority priority_ = Priority::kNormal;
     int64_t deficit_ = 0;  // the bytes that the member may still send; negative: sent too much
   };
 
@@ -86,7 +96,13 @@ class SendTurns {
  private:
   struct Group : Linked {
     int64_t deficit = 0;  // as Member::deficit_, of all members of the group together
-    LinkedList<Member> waiting;
+    std::array<LinkedList<Member>, PriorityShares::kCount> waiting;  // by Priority
+    PriorityShares shares;
+
+    LinkedList<Member>& of(Priority priority) { return waiting[PriorityShares::index(priority)]; }
+    bool empty() const {
+      return std::ranges::all_of(waiting, [](const auto& list) { return list.empty(); });
+    }
   };
 
   void wait(Member& member);

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -199,6 +200,52 @@ TEST_F(SendTurnsTest, AStreamThatLeavesGivesUpTheRestOfItsTurn) {
   log_.clear();
   serve(kTurn);
   EXPECT_THAT(log_, ElementsAre("b"));
+}
+
+TEST_F(SendTurnsTest, StreamsOfAHigherPriorityGetMoreOfTheirGroup) {
+  std::map<Priority, Sender*> streams;
+  for (const Priority priority : {Priority::kLow, Priority::kNormal, Priority::kHigh}) {
+    Sender& stream = add(std::to_string(static_cast<int>(priority)));
+    stream.member.set_priority(priority);
+    stream.send();
+    streams[priority] = &stream;
+  }
+  serve(3 * kTurn);
+  EXPECT_THAT(log_, ElementsAre("2", "1", "0")) << "the highest first";
+  for (int i = 0; i < 210; ++i) serve(kTurn);
+  const auto turns = [&](Priority priority) {
+    return static_cast<double>(streams[priority]->sent) / static_cast<double>(kTurn);
+  };
+  EXPECT_NEAR(turns(Priority::kHigh), 160, 4);
+  EXPECT_NEAR(turns(Priority::kNormal), 40, 4);
+  EXPECT_NEAR(turns(Priority::kLow), 10, 4);
+}
+
+TEST_F(SendTurnsTest, APriorityIsThatOfAGroupAlone) {
+  Sender& high = add("high", 1);
+  Sender& low = add("low", 2);
+  high.member.set_priority(Priority::kHigh);
+  low.member.set_priority(Priority::kLow);
+  high.send();
+  low.send();
+  serve(100 * kTurn);
+  EXPECT_NEAR(static_cast<double>(high.sent), static_cast<double>(low.sent), 1.0 * kTurn);
+}
+
+// A client connection waits by the priority of its last call, and has read a call of another
+// priority when it waits again.
+TEST_F(SendTurnsTest, ANewPriorityCountsWhenTheStreamWaitsAgain) {
+  Sender& changes = add("changes");
+  Sender& normal = add("normal");
+  changes.member.set_priority(Priority::kLow);
+  changes.send();
+  changes.member.set_priority(Priority::kHigh);
+  normal.send();
+  serve(2 * kTurn);
+  EXPECT_THAT(log_, ElementsAre("normal", "changes"));
+  log_.clear();
+  for (int i = 0; i < 50; ++i) serve(kTurn);
+  EXPECT_NEAR(static_cast<double>(std::ranges::count(log_, "normal")), 50 / 5, 1);
 }
 
 TEST_F(SendTurnsTest, AStreamThatEndsOrLeavesGetsNoTurn) {

@@ -52,7 +52,7 @@ class CommandTest(unittest.TestCase):
                 done = self.run_hintgen("--explain", "--cores", "2", *words, "good.thrift")
                 self.assertEqual(done.stdout.partition("\n")[0], f"Host: 2 cores, {said}")
 
-    def test_explain_warns_of_hints_that_it_cannot_judge_or_that_have_no_effect(self):
+    def test_explain_warns_of_hints_that_it_cannot_judge(self):
         self.write("hinted.thrift", "service S {\n  c_hint: numa=1;\n  void f() [ hint: idempotent=true; ]\n"
                                     "  void g() [ hint: numa=nic, priority=high; ]\n  void h() [ hint: numa=any; ]\n}\n")
         done = self.run_hintgen("--explain", "hinted.thrift")
@@ -61,8 +61,7 @@ class CommandTest(unittest.TestCase):
         self.assertEqual([line for line in done.stdout.splitlines() if line.startswith("warning")], [
             "warning: S: numa: 1 (f) is honoured only on hosts whose workers run on node 1" + where,
             "warning: S: numa: nic (g) is honoured only on hosts whose workers run on the NUMA node of the RDMA device"
-            + where,
-            "warning: S: the hint priority: high changes nothing in how hatrpcd carries the calls of g: it has no effect in this version"])
+            + where])
         server = self.run_hintgen("--explain", "--side", "server", "hinted.thrift").stdout
         self.assertNotIn("numa: 1", server)
         self.assertIn("numa: nic (g)", server)

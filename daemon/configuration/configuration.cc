@@ -98,7 +98,7 @@ void place(Configuration& configuration, Cores allowed, Diagnostics& diagnostics
   configuration.workers = std::move(*workers);
   configuration.numa =
       resolve_numa_hints(node, configuration.manifest, configuration.workers, configuration.host);
-  warn_of_hints(node, configuration.manifest, configuration.numa, diagnostics);
+  warn_of_hints(node, configuration.numa, diagnostics);
 }
 
 }  // namespace

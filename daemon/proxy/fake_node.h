@@ -146,8 +146,8 @@ class FakeSeal final : public engine::Seal {
 
 // Node host-a, with one endpoint, for service Kv at peer host-b. The node also serves two services
 // from local servers: Kv in mirror mode, and Pool in shared mode with two upstream connections. Its
-// manifest lists the functions Kv.get, Kv.touch, which is idempotent, Pool.get, Pool.put, and
-// Pool.note, which is oneway.
+// manifest lists the functions Kv.get, Kv.touch, which is idempotent, Pool.get, Pool.put,
+// Pool.note, which is oneway, and Pool.urgent, which has a high priority on the server's side.
 class FakeNode {
  public:
   using Wire = std::shared_ptr<FakeStream::Wire>;
@@ -240,6 +240,8 @@ class FakeNode {
     std::vector<FunctionSpec> mirrored = {get};
     std::vector<FunctionSpec> pooled = {
         {.name = "get"}, {.name = "put"}, {.name = "note", .oneway = true}};
+    pooled.push_back({.name = "urgent"});
+    pooled.back().hints.server.priority = Priority::kHigh;
     if (access) {
       node.serves[1].thrift_transport = ThriftTransport::kFramed;
       node.serves[1].thrift_protocol = ThriftProtocol::kBinary;

@@ -53,12 +53,12 @@ bool same_on_rdma(const Plan& one, const Plan& other) {
          one.slot_bytes == other.slot_bytes;
 }
 
-// Returns true if the daemon carries calls by both plans in the same way. The member `priority`
-// does not count, because nothing uses it in this version. Nor do `timeout`, `idempotent` and
-// `learned`: only those of the client's side have an effect, which idle_hints() compares.
+// Returns true if the daemon carries calls by both plans in the same way. The members `timeout`,
+// `idempotent` and `learned` do not count: only those of the client's side have an effect, which
+// idle_hints() compares.
 bool carries_alike(const Plan& one, const Plan& other) {
   return one.path == other.path && one.tcp_wanted == other.tcp_wanted &&
-         one.polling == other.polling && one.numa == other.numa &&
+         one.polling == other.polling && one.numa == other.numa && one.priority == other.priority &&
          (one.path == Path::kTcp || same_on_rdma(one, other));
 }
 
@@ -117,7 +117,6 @@ std::string why_idle(std::string_view key, const Hints& hints, const Hints& with
                      const HostFacts& host) {
   const Plan plan = make_plan(hints, host);
   const Plan plan_without = make_plan(without, host);
-  if (plan.priority != plan_without.priority) return "it has no effect in this version";
   if (plan.idempotent != plan_without.idempotent) {
     return "only the client's side sends calls again";
   }

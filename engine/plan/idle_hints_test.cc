@@ -55,7 +55,8 @@ TEST(IdleHints, SayWhyAHintChangesNothing) {
            Row{{.numa = NumaWord::kAny}, "numa: any: the plan is the same without it"},
            Row{{.plan = PlanSource::kLearned, .numa = NumaWord::kAny},
                "numa: any: the plan is the same without it"},
-           Row{{.priority = Priority::kHigh}, "priority: high: it has no effect in this version"},
+           Row{{.priority = Priority::kNormal},
+               "priority: normal: the plan is the same without it"},
        }) {
     EXPECT_THAT(lines({.both = hints, .client = {}, .server = {}}), ElementsAre(line));
   }
@@ -73,6 +74,7 @@ TEST(IdleHints, LeaveOutHintsThatChangeThePlan) {
            Hints{.perf_goal = PerfGoal::kLatency},
            Hints{.perf_goal = PerfGoal::kLatency, .concurrency = 9u},
            Hints{.payload_bytes = 512},
+           Hints{.priority = Priority::kHigh},
            Hints{.perf_goal = PerfGoal::kResUtil, .payload_bytes = 512},
            Hints{.perf_goal = PerfGoal::kThroughput, .payload_bytes = 131'072},
            Hints{.polling = Polling::kBusy},

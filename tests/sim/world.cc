@@ -51,6 +51,9 @@ Manifest manifest(Random& random, uint64_t learned_percent) {
     service.functions = {{.name = "echo"}, {.name = "timed"}, {.name = "note", .oneway = true}};
     for (FunctionSpec& function : service.functions) {
       function.hints.both = some_hints(random, learned_percent);
+      if (random.percent(40)) {
+        function.hints.both.priority = static_cast<Priority>(random.below(3));
+      }
       function.arguments = {{.id = 1, .type = {.wire = WireType::kI64}},
                             {.id = 2, .type = {.wire = WireType::kString, .is_text = true}}};
     }
@@ -127,6 +130,7 @@ void World::build_daemons() {
   if (scenario_ == Scenario::kCrowd) {  // RDMA lanes of the simulation are never congested for long
     for (FunctionSpec& function : manifest.services[0].functions) {
       function.hints.both.transport = hat::Path::kTcp;
+      function.hints.both.priority.reset();  // this scenario is about equal shares
     }
   }
   std::optional<engine::Faults> faults;

@@ -35,7 +35,7 @@ void PooledCall::change_to(Unit next) {
   unit_ = next;
 }
 
-void PooledCall::ask(const thrift::WholeMessage& request, Reply reply) {
+void PooledCall::ask(const thrift::WholeMessage& request, Reply reply, Priority priority) {
   DCHECK(!busy());
   request_ = request;
   reply_ = reply;
@@ -45,7 +45,9 @@ void PooledCall::ask(const thrift::WholeMessage& request, Reply reply) {
   }
   change_to(State::kWaiting);
   worker_.deadlines().set(*this, worker_.node().limits.upstream_connect_timeout);
-  if (auto connection = worker_.upstreams().acquire(served_, *this)) begin(std::move(connection));
+  if (auto connection = worker_.upstreams().acquire(served_, *this, priority)) {
+    begin(std::move(connection));
+  }
 }
 
 void PooledCall::on_turn(std::unique_ptr<UpstreamConnection> connection) {

@@ -73,7 +73,7 @@ class PooledCall final : public UpstreamUser, private UnitSink, private Deadline
   enum class Reply : uint8_t { kExpected, kNone };
   // Begins a call. Call it only while busy() returns false. It can call functions of
   // PooledCallEvents before it returns.
-  void ask(const thrift::WholeMessage& request, Reply reply);
+  void ask(const thrift::WholeMessage& request, Reply reply, Priority priority);
   // Returns true if a call is in flight, so that ask() must not be called.
   bool busy() const { return state_ != State::kNone && state_ != State::kParked; }
   // Returns the bytes of the reply that have arrived and were not removed by take_answer().

@@ -230,6 +230,37 @@ TEST_F(PooledCallTest, IsRefusedWhereItsRequestIsNotOneWholeMessage) {
   EXPECT_EQ(node_.counters.buffered_bytes.value(), 0u);
 }
 
+TEST_F(PooledCallTest, GetsAConnectionBeforeCallsOfALowerPriority) {
+  call(1, 1, "get");
+  call(2, 1, "get");
+  call(3, 1, "get");     // waits
+  call(4, 1, "urgent");  // waits
+  reply(server(0));
+  EXPECT_EQ(requests_in(server(0)->written).back().name, "urgent");
+  reply(server(1));
+  EXPECT_EQ(requests_in(server(1)->written).back().name, "get");
+  EXPECT_EQ(servers(), 2u);
+}
+
+// Three streams with urgent calls have two connections, so that an urgent call always waits.
+TEST_F(PooledCallTest, OfALowerPriorityIsServedBetweenUrgentCalls) {
+  for (const uint32_t stream : {1u, 2u, 4u}) call(stream, 1, "urgent");
+  call(3, 1, "get");
+  size_t gets = 0;
+  constexpr uint64_t kRounds = 170;
+  for (uint64_t round = 0; round < kRounds; ++round) {
+    const auto free = server(round % 2);
+    reply(free);
+    for (const std::string& end : ends()) {  // "2.7 ends"
+      const auto stream = static_cast<uint32_t>(end.front() - '0');
+      const uint64_t ordinal = std::stoull(end.substr(2)) + 1;
+      call(stream, ordinal, stream == 3 ? "get" : "urgent");
+    }
+    if (requests_in(free->written).back().name == "get") ++gets;
+  }
+  EXPECT_NEAR(static_cast<double>(gets), kRounds / 5.0, 2) << "4 of 5 parts are those of `urgent`";
+}
+
 TEST_F(PooledCallTest, WaitsForAConnectionNoLongerThanForOneThatIsMade) {
   for (uint32_t stream = 1; stream <= 3; ++stream) call(stream, 1, "get");
   server(0);

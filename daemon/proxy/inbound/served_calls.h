@@ -81,6 +81,7 @@ struct ServedCall {
   int32_t id = 0;  // the request's sequence id, if `match` is kNameAndId
   Match match = Match::kName;
   Polling polling = Polling::kEvent;
+  Priority priority = Priority::kNormal;
   uint16_t replies = 1;  // the number of expected replies; certain once the request is complete
   uint16_t replies_seen = 0;
   size_t held_bytes = 0;

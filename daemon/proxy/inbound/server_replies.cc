@@ -16,6 +16,7 @@ size_t ServerStream::read_budget() {
   if (binding_.is(ServerBinding::State::kDetaching) && !upstream_->replies().inside_unit()) {
     return 0;
   }
+  set_priority(calls_.empty() ? Priority::kNormal : calls_.front().priority);
   return std::min(stream_.budget(), worker_.scratch().size());
 }
 

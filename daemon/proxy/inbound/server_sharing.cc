@@ -112,7 +112,9 @@ void ServerStream::ask_pooled(ServedCall& call) {
                                        thrift::bare_name(name));
   if (!route.listed) return take_own();
   call.listed = route.oneway ? ServedCall::Listed::kOneway : ServedCall::Listed::kTwoWay;
-  pooled_->ask(*request, route.oneway ? PooledCall::Reply::kNone : PooledCall::Reply::kExpected);
+  call.priority = route.server.priority;
+  pooled_->ask(*request, route.oneway ? PooledCall::Reply::kNone : PooledCall::Reply::kExpected,
+               call.priority);
 }
 
 Bytes ServerStream::pooled_request() { return calls_.held(calls_.front()); }

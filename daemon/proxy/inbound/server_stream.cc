@@ -139,6 +139,7 @@ void ServerStream::on_call(uint32_t lane, const FrameHeader& header, Bytes paylo
   call.started = worker_.reactor().now();
   call.name_hash = thrift::name_hash(method);
   call.id = meta.id;
+  call.priority = route.server.priority;
   if (knows_ids(peer)) call.match = ServedCall::Match::kNameAndId;
   if (route.listed) {
     call.listed = route.oneway ? ServedCall::Listed::kOneway : ServedCall::Listed::kTwoWay;

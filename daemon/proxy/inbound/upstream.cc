@@ -398,9 +398,9 @@ std::unique_ptr<UpstreamConnection> UpstreamPool::find_shared(
 }
 
 std::unique_ptr<UpstreamConnection> UpstreamPool::acquire(
-    const std::shared_ptr<const Served>& served, PooledCall& call) {
+    const std::shared_ptr<const Served>& served, PooledCall& call, Priority priority) {
   auto connection = find_shared(served);
-  if (!connection) of(*served).waiting.push_back(&call);
+  if (!connection) of(*served).waiting.add(call, priority);
   return connection;
 }
 
@@ -427,9 +427,7 @@ void UpstreamPool::serve_waiting(const std::shared_ptr<const Served>& served) {
   while (!service.waiting.empty()) {
     auto connection = find_shared(served);
     if (!connection) break;
-    PooledCall* const next = service.waiting.front();
-    service.waiting.pop_front();
-    next->on_turn(std::move(connection));
+    service.waiting.take_next().on_turn(std::move(connection));
   }
   service.serving = false;
 }
@@ -442,7 +440,7 @@ void UpstreamPool::park(PooledCall& call) {
 
 void UpstreamPool::unpark(PooledCall& call) { of(*call.served()).parked.remove(&call); }
 
-void UpstreamPool::forget(PooledCall& call) { of(*call.served()).waiting.remove(&call); }
+void UpstreamPool::forget(PooledCall& call) { of(*call.served()).waiting.remove(call); }
 
 void UpstreamPool::retire(const Served& served) {
   Service& service = of(served);

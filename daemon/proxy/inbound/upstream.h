@@ -29,6 +29,7 @@
 #include "daemon/proxy/inbound/detached_connections.h"
 #include "daemon/proxy/inbound/inbound_lane.h"
 #include "daemon/proxy/inbound/peer_share.h"
+#include "daemon/proxy/inbound/waiting_calls.h"
 #include "daemon/proxy/landings.h"
 #include "daemon/proxy/unit_reader.h"
 #include "daemon/proxy/zero_copy.h"
@@ -251,9 +252,9 @@ class UpstreamPool {
 
   // Returns a shared connection for one call: an idle one, or a new one if the limit permits, or
   // one that a parked call gives up. If there is none, returns null, and later calls
-  // PooledCall::on_turn() with a connection. The waiting calls get connections in their order.
+  // PooledCall::on_turn() with a connection. WaitingCalls has the order of the waiting calls.
   std::unique_ptr<UpstreamConnection> acquire(const std::shared_ptr<const Served>& served,
-                                              PooledCall& call);
+                                              PooledCall& call, Priority priority);
   // Takes back a shared connection. Keeps the connection for other calls if `reusable` is true (no
   // reply is expected on it) and no bytes wait to be written to the server. Otherwise closes it.
   void take_back(std::unique_ptr<UpstreamConnection> connection, bool reusable);
@@ -277,7 +278,7 @@ class UpstreamPool {
     size_t shared = 0;  // the number of shared connections
     std::list<std::unique_ptr<UpstreamConnection>> idle;
     std::list<PooledCall*> parked;
-    std::list<PooledCall*> waiting;
+    WaitingCalls waiting;
     bool serving = false;    // serve_waiting() is running
     TimePoint warns_from{};  // may_warn_of_ring() returns false before this time
     Ejections ejections;     // of the server's addresses

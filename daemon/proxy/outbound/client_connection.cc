@@ -244,6 +244,7 @@ void ClientConnection::on_opaque(Bytes bytes) {
 void ClientConnection::become_opaque() {
   worker_.counters().opaque_streams.add();
   mode_ = Mode::kOpaque;
+  set_priority(Priority::kNormal);
   if (!waits_for_link())
     end();  // unsets the deadline: only the client or the server ends an opaque connection
   leave_current();
@@ -290,6 +291,7 @@ bool ClientConnection::begin_call(const thrift::Head& head) {
   const Route& route = this->route(head.name);
   Call& call = add_call(head, route);
   current_ = &call;
+  set_priority(route.client.plan.priority);
   const Limits& limits = worker_.node().limits;
   if (head.frame_bytes > limits.message_bytes_max) {
     fail(call, Failure::kTooLarge,

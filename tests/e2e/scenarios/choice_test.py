@@ -5,13 +5,11 @@ import contextlib
 import os
 import signal
 import threading
-import time
 
 from fleet import LINK_PORT, Fleet, add, main_in_a_network_namespace
-from setting import (Callers, Client, ProbeOfTomorrow, TApplicationException, TBinaryProtocol, TSocket, TTransport, calls_in,
-                     edit)
+from setting import Callers, Client, TApplicationException, calls_in, edit
+from slow_probe import SlowProbe
 from nodes import ask, wait_until
-from thrift.server import TServer
 
 
 @contextlib.contextmanager
@@ -22,21 +20,6 @@ def stopped(server):
         yield
     finally:
         os.kill(server.process.pid, signal.SIGCONT)
-
-
-class SlowProbe:
-    """Answers add(), as slowly as `seconds` says. A stock server with it runs until the process ends."""
-
-    def __init__(self, port):
-        self.seconds = 0.0
-        socket = TSocket.TServerSocket("127.0.0.1", port)
-        server = TServer.TThreadedServer(ProbeOfTomorrow.Processor(self), socket, TTransport.TFramedTransportFactory(),
-                                         TBinaryProtocol.TBinaryProtocolFactory(), daemon=True)
-        threading.Thread(target=server.serve, daemon=True).start()
-
-    def add(self, a, b):
-        time.sleep(self.seconds)
-        return a + b
 
 
 class Choice(Fleet):

@@ -121,14 +121,13 @@ class Plans(Scenario):
 class Hints(Scenario):
     def test_a_hint_that_is_not_honoured_is_shown_everywhere_with_its_reason(self):
         reason = "this host has no NUMA node 777 with cores"
-        with probe_nodes(manifest_text=manifest_with({"add": {"numa": 777, "priority": "high"}}),
+        with probe_nodes(manifest_text=manifest_with({"add": {"numa": 777}}),
                          keys={"host-a": {"worker_cores": CORES[0]}, "host-b": {"worker_cores": CORES[0]}}) as nodes:
             check = subprocess.run([PROGRAMS / "hatrpcd", "--check", "--config", nodes.a.config], text=True,
                                    capture_output=True, check=True)
             for text in (check.stderr, nodes.a.log()):
                 self.assertIn("warning: Probe: the hint numa: 777 is not honoured for the client side of add: " + reason,
                               text)
-                self.assertIn("warning: Probe: the hint priority has no effect in this version (add)", text)
             self.assertIn("the hint numa: 777 is not honoured for the server side of add", nodes.b.log())
             numa = routes_of(nodes.a)["add"]["client"]["numa"]
             self.assertEqual((numa["hint"], numa["node"]), ("777", None))
@@ -143,12 +142,11 @@ class Hints(Scenario):
                          keys={"host-a": {"worker_cores": CORES[0]}}) as nodes, Client(nodes) as calls:
             self.assertEqual(calls.add(20, 3), 23)
             node = nodes.a.get("/status")["worker_placement"][0]["numa_node"]
-            nodes.manifest.write_text(manifest_with({"add": {"numa": node}, "echo": {"numa": 999, "priority": "low"}}))
+            nodes.manifest.write_text(manifest_with({"add": {"numa": node}, "echo": {"numa": 999}}))
             status, body = ask(nodes.a.admin, "POST", "/reload")
             self.assertEqual(status, 200, body)
             warnings = "\n".join(json.loads(body)["warnings"])
             self.assertIn("the hint numa: 999 is not honoured for the client side of echo", warnings)
-            self.assertIn("the hint priority has no effect in this version (echo)", warnings)
             self.assertNotIn("side of add", warnings)
             self.assertEqual(routes_of(nodes.a)["add"]["client"]["numa"],
                              {"hint": str(node), "node": node, "not_honoured": ""})
