@@ -41,7 +41,7 @@ inline constexpr std::array kFailureTexts = {
     FailureText{"upstream_closed",
                 "the server closed its connection; the server may have seen the call"},
     FailureText{"deadline_exceeded",
-                "the function's timeout_ms passed; the server may have seen the call"},
+                "the call's deadline passed; the server may have seen the call"},
     FailureText{"too_large", "the message is larger than limits.max_message"},
     FailureText{"overloaded", "a limit of the daemon is reached; the server did not see the call"},
     FailureText{"draining", "the daemon is shutting down; the server did not see the call"},

@@ -2,8 +2,17 @@
 #include "daemon/proxy/deadlines.h"
 
 #include <algorithm>
+#include <bit>
 
 namespace hat {
+
+Duration coarse(std::chrono::milliseconds timeout) {
+  constexpr int kSignificantBits = 3;
+  const auto ms = static_cast<uint64_t>(timeout.count());
+  const int dropped = std::max(0, static_cast<int>(std::bit_width(ms)) - kSignificantBits);
+  const uint64_t step = uint64_t{1} << dropped;
+  return std::chrono::milliseconds((ms + step - 1) / step * step);
+}
 
 Deadlines::List::List() { next_ = previous_ = this; }
 

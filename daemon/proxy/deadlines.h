@@ -4,7 +4,8 @@
 // A Deadlines object has one list of deadlines for each length of time-out. Deadlines in one list
 // expire in the order in which they were set, so a new deadline is appended to its list. Setting or
 // ending a deadline therefore takes the same time however many deadlines are set. Only the first
-// deadline with a new length allocates memory. One reactor timer serves all lists.
+// deadline with a new length allocates memory. One reactor timer serves all lists. The lists are
+// never deleted, so pass a time-out that a client has chosen through coarse().
 //
 // Thread   the reactor's.
 #pragma once
@@ -17,6 +18,10 @@
 namespace hat {
 
 class Deadlines;
+
+// Returns `timeout`, rounded up to a number of milliseconds with three significant bits, so to at
+// most 5/4 of it. So there are few lengths: 83 of up to an hour.
+Duration coarse(std::chrono::milliseconds timeout);
 
 // A base class for objects that have a deadline; the destructor ends the deadline.
 class Deadline {

@@ -3,6 +3,8 @@
 
 #include <gmock/gmock.h>
 
+#include <set>
+
 #include "tests/fake_reactor.h"
 
 namespace hat {
@@ -65,6 +67,26 @@ TEST_F(DeadlinesTest, MayBeSetAgainWhenTheyExpire) {
   deadlines_.set(a_, 100ms);
   reactor_.advance(1s);
   EXPECT_THAT(log_, testing::ElementsAre("a", "a", "a"));
+}
+
+TEST(Coarse, IsNeverShorterAndAtMostAQuarterLonger) {
+  std::set<Duration> lengths;
+  for (std::chrono::milliseconds timeout = 1ms; timeout <= 1h; ++timeout) {
+    const Duration result = coarse(timeout);
+    ASSERT_GE(result, timeout);
+    ASSERT_LE(result, timeout + timeout / 4 + 1ms);
+    lengths.insert(result);
+  }
+  EXPECT_EQ(lengths.size(), 83u);
+}
+
+TEST(Coarse, KeepsThreeSignificantBits) {
+  EXPECT_EQ(coarse(1ms), 1ms);
+  EXPECT_EQ(coarse(7ms), 7ms);
+  EXPECT_EQ(coarse(9ms), 10ms);
+  EXPECT_EQ(coarse(250ms), 256ms);
+  EXPECT_EQ(coarse(1000ms), 1024ms);
+  EXPECT_EQ(coarse(1025ms), 1280ms);
 }
 
 TEST_F(DeadlinesTest, EndWithTheirObject) {

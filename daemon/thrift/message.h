@@ -65,6 +65,9 @@ struct Head {
   // Set only if has_header(framing). A reply repeats both values.
   uint16_t header_flags = 0;
   uint32_t header_seqid = 0;
+  // The time in milliseconds that the client waits for the reply, from the info header
+  // `client_timeout`; 0 if there is none. Set only if has_header(framing).
+  uint32_t client_timeout_ms = 0;
 };
 
 // Returns "method" for "Service:method", and a name without a prefix unchanged. Apache Thrift's

@@ -188,7 +188,8 @@ MessageReader::Event MessageReader::after_part() {
                .name = {name_.data(), name.size()},
                .frame_bytes = frame_bytes_,
                .header_flags = header ? header_.flags() : uint16_t{0},
-               .header_seqid = header ? header_.seqid() : 0};
+               .header_seqid = header ? header_.seqid() : 0,
+               .client_timeout_ms = header ? header_.client_timeout_ms() : 0};
       begin_body();
       return Event::kHead;
     }

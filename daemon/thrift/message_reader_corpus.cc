@@ -33,6 +33,10 @@ constexpr Other kOthers[] = {
     {"empty_frames", "\x00\x00\x00\x00\x00\x00\x00\x00"sv},
     {"theader_zlib",
      "\x00\x00\x00\x12\x0f\xff\x00\x00\x00\x00\x00\x00\x00\x01\x00\x01\x01\x00zzzz"sv},
+    {"theader_broken_info",
+     "\x00\x00\x00\x22\x0f\xff\x00\x00\x00\x00\x00\x07\x00\x02\x00\x00\x01\x02\x01k\x7fx"
+     "\x80\x01\x00\x01\x00\x00\x00\x03"
+     "add\x00\x00\x00\x07\x00"sv},
     {"uuids",
      "\x80\x01\x00\x02\x00\x00\x00\x01u\x00\x00\x00\x01\x0f\x00\x00\x10\x00\x00\x00\x01"
      "0123456789abcdef\x10\x00\x01"
@@ -70,6 +74,16 @@ void write_all(const std::filesystem::path& folder) {
     }
     write(folder / (name + "_random"), random_one);
     if (dialect.framing == Framing::kUnframed) write(folder / (name + "_twice"), framed(one + one));
+  }
+  for (const auto& dialect : kDialects) {
+    if (!has_header(dialect.framing)) continue;
+    const Body body{.kind = Body::Kind::kEmpty};
+    const std::string name(dialect.name);
+    write(folder / (name + "_info"),
+          stock_message(dialect, call, body, random, {{"client_timeout", "250"}}));
+    write(folder / (name + "_infos"),
+          stock_message(dialect, call, body, random,
+                        {{"a", "1"}, {"client_timeout", "1000"}, {"trace", "0123456789"}}));
   }
   for (const auto& other : kOthers) write(folder / other.name, other.bytes);
 }

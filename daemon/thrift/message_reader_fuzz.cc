@@ -6,7 +6,8 @@
 // each stream three times: split at the cuts, in one piece, and byte by byte. If the first message
 // is unframed and not JSON, and libthrift reads it to its end, MessageReader must find the same
 // end. libthrift must be able to read the daemon's exception reply to each head that MessageReader
-// finds.
+// finds. The client's time-out in each head must be the one that ReferenceHeaderInfo finds in the
+// whole unit.
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
@@ -17,6 +18,7 @@
 #include <vector>
 
 #include "daemon/thrift/exception_reply.h"
+#include "daemon/thrift/reference_header_info.h"
 #include "daemon/thrift/stock_messages.h"
 #include "daemon/thrift/trace.h"
 
@@ -68,6 +70,7 @@ void check_answer(const Seen& seen) {
   Seen expected = seen;
   expected.type = MessageType::kException;
   expected.name = bare_name(seen.name);
+  expected.client_timeout_ms = 0;
   if (seen.encoding == Encoding::kBinaryOld) expected.encoding = Encoding::kBinary;
   if (seen.framing != Framing::kUnframed) {
     expected.frame_bytes = static_cast<uint32_t>(reply.bytes().size());
@@ -78,6 +81,22 @@ void check_answer(const Seen& seen) {
                                .at = reply.bytes().size(),
                                .outcome = Outcome::kApplicationException}}};
   if (got != answer) fail("our answer is not read back", answer, got);
+}
+
+void check_client_timeouts(std::string_view stream, const Trace& whole) {
+  size_t unit = 0;
+  for (const auto& seen : whole.seen) {
+    if (seen.event == Event::kEnd) unit = seen.at;
+    if (seen.event != Event::kHead) continue;
+    const auto expected =
+        has_header(seen.framing)
+            ? ReferenceHeaderInfo(stream.substr(unit), seen.framing).client_timeout_ms()
+            : 0;
+    if (seen.client_timeout_ms == expected) continue;
+    Seen other = seen;
+    other.client_timeout_ms = expected;
+    fail("the reference finds another time-out", {.seen = {other}}, {.seen = {seen}});
+  }
 }
 
 void check(std::span<const uint8_t> input) {
@@ -93,6 +112,7 @@ void check(std::span<const uint8_t> input) {
   const auto whole = trace(text);
   check_splits(std::as_bytes(stream), cuts, whole);
   check_libthrift(text, whole);
+  check_client_timeouts(text, whole);
   for (const auto& seen : whole.seen) {
     if (seen.event == Event::kHead) check_answer(seen);
   }

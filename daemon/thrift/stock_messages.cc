@@ -229,9 +229,12 @@ class BodyWriter {
 }  // namespace
 
 std::string stock_message(const Dialect& dialect, const StockHead& head, const Body& body,
-                          std::mt19937& random) {
+                          std::mt19937& random, const StockHeaders& headers) {
   const auto memory = std::make_shared<tt::TMemoryBuffer>(std::make_shared<TConfiguration>());
   const auto out = protocol(dialect, memory);
+  if (const auto header = std::dynamic_pointer_cast<tp::THeaderProtocol>(out)) {
+    for (const auto& [key, value] : headers) header->setHeader(key, value);
+  }
   out->setRecurisionLimit(1000);
   out->writeMessageBegin(head.name, static_cast<tp::TMessageType>(head.type), head.seqid);
   BodyWriter writer(*out, random);

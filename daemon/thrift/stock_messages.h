@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <random>
 #include <string>
@@ -51,9 +52,12 @@ struct Body {
   int16_t first_field = 1;  // for kRandom and kString: the lowest field id; further ids ascend
 };
 
-// Returns one unit, written by libthrift.
+// The keys and values of THeader's info headers.
+using StockHeaders = std::map<std::string, std::string>;
+
+// Returns one unit, written by libthrift. `headers` is used only if has_header(dialect.framing).
 std::string stock_message(const Dialect& dialect, const StockHead& head, const Body& body,
-                          std::mt19937& random);
+                          std::mt19937& random, const StockHeaders& headers = {});
 
 struct StockException {
   std::string name;

@@ -15,17 +15,21 @@ constexpr uint64_t kProtocolCompact = 2;
 void HeaderReader::begin(uint32_t frame_bytes) {
   token_.clear();
   varint_.clear();
-  rest_.clear();
+  info_.begin();
   awaited_ = Awaited::kFixed;
   transformed_ = false;
   frame_bytes_ = frame_bytes;
 }
 
 Progress HeaderReader::read(Cursor& in) {
-  while (awaited_ != Awaited::kRest) {
+  while (awaited_ != Awaited::kInfo) {
     if (const Progress progress = step(in); progress != Progress::kDone) return progress;
   }
-  return rest_.finish(in) ? Progress::kDone : Progress::kNeedMore;
+  const Cursor words = words_in(in);
+  info_.read(words);
+  words_left_ -= static_cast<uint32_t>(words.left());
+  in.at = words.end;
+  return words_left_ == 0 ? Progress::kDone : Progress::kNeedMore;
 }
 
 Progress HeaderReader::step(Cursor& in) {
@@ -49,15 +53,19 @@ Progress HeaderReader::step(Cursor& in) {
     encoding_ = value == kProtocolBinary ? Encoding::kBinary : Encoding::kCompact;
     return Progress::kDone;
   }
-  awaited_ = Awaited::kRest;
-  rest_.begin(in, words_left_);
+  awaited_ = Awaited::kInfo;
   transformed_ = value > 0;
   return transformed_ ? Progress::kBroken : Progress::kDone;
 }
 
+// Returns the part of `in` that belongs to the header words.
+Cursor HeaderReader::words_in(const Cursor& in) const {
+  return {in.at, in.at + std::min<size_t>(in.left(), words_left_)};
+}
+
 // Reads one varint. Returns kBroken if it does not end within the header words.
 Progress HeaderReader::take_word_varint(Cursor& in, uint64_t& value) {
-  Cursor words{in.at, in.at + std::min<size_t>(in.left(), words_left_)};
+  Cursor words = words_in(in);
   const Progress progress = varint_.take(words, value);
   words_left_ -= static_cast<uint32_t>(words.at - in.at);
   in.at = words.at;

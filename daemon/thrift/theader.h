@@ -4,9 +4,10 @@
 //
 //   u16 0x0fff | u16 flags | u32 seqid | u16 header words | varint protocol | varint transforms | …
 //
-// The payload begins after the last header word. HeaderReader uses the protocol and the number of
-// transforms, and skips the other header words. The daemon does not use libthrift's reader, because
-// the reader of Thrift 0.17 writes out of bounds on hostile input.
+// The payload begins after the last header word. HeaderReader uses the protocol, the number of
+// transforms and the client's time-out (header_info.h), and skips the other header words. The
+// daemon does not use libthrift's reader, because the reader of Thrift 0.17 writes out of bounds on
+// hostile input.
 // Source: Thrift's doc/specs/HeaderFormat.md.
 #pragma once
 
@@ -14,6 +15,7 @@
 #include <cstdint>
 
 #include "daemon/thrift/cursor.h"
+#include "daemon/thrift/header_info.h"
 #include "daemon/thrift/message.h"
 
 namespace hat::thrift {
@@ -33,22 +35,24 @@ class HeaderReader {
   // because the daemon does not undo transforms.
   Progress read(Cursor& in);
 
-  // Returns the payload's encoding. Valid after kDone, like flags() and seqid().
+  // Returns the payload's encoding. Valid after kDone, like the next three functions.
   Encoding encoding() const { return encoding_; }
   uint16_t flags() const { return flags_; }
   uint32_t seqid() const { return seqid_; }
+  uint32_t client_timeout_ms() const { return info_.client_timeout_ms(); }
   // Returns true if read() returned kBroken because the payload is transformed.
   bool transformed() const { return transformed_; }
 
  private:
-  enum class Awaited : uint8_t { kFixed, kProtocol, kTransforms, kRest };
+  enum class Awaited : uint8_t { kFixed, kProtocol, kTransforms, kInfo };
 
   Progress step(Cursor& in);
+  Cursor words_in(const Cursor& in) const;
   Progress take_word_varint(Cursor& in, uint64_t& value);
 
   Token token_;
   Varint varint_;
-  Skip rest_;
+  HeaderInfo info_;
   Awaited awaited_ = Awaited::kFixed;
   Encoding encoding_ = Encoding::kBinary;
   bool transformed_ = false;

@@ -28,6 +28,7 @@ struct Seen {
   uint32_t frame_bytes = 0;
   uint16_t header_flags = 0;
   uint32_t header_seqid = 0;
+  uint32_t client_timeout_ms = 0;
   Outcome outcome = Outcome::kSuccess;  // set for kEnd
   std::string reason;                   // set for kOpaque
 
@@ -40,8 +41,9 @@ inline std::ostream& operator<<(std::ostream& out, const Seen& seen) {
              << static_cast<int>(seen.framing) << " encoding " << static_cast<int>(seen.encoding)
              << " type " << static_cast<int>(seen.type) << " seqid " << seen.seqid << " '"
              << seen.name << "' frame " << seen.frame_bytes << " flags " << seen.header_flags
-             << " header seqid " << seen.header_seqid << " outcome "
-             << static_cast<int>(seen.outcome) << " " << seen.reason;
+             << " header seqid " << seen.header_seqid << " client time-out "
+             << seen.client_timeout_ms << " outcome " << static_cast<int>(seen.outcome) << " "
+             << seen.reason;
 }
 
 struct Trace {
@@ -104,7 +106,8 @@ class Tracer {
                            .name = std::string(head.name),
                            .frame_bytes = head.frame_bytes,
                            .header_flags = head.header_flags,
-                           .header_seqid = head.header_seqid});
+                           .header_seqid = head.header_seqid,
+                           .client_timeout_ms = head.client_timeout_ms});
   }
   void add_opaque() {
     const bool again =

@@ -121,7 +121,7 @@ const ANSWERED = {
   unknown_service: "the peer daemon does not serve this service",
   upstream_unreachable: "the server cannot be reached; the server did not see the call",
   upstream_closed: "the server closed its connection; the server may have seen the call",
-  deadline_exceeded: "timeout_ms passed; the server may have seen the call",
+  deadline_exceeded: "the deadline passed; the server may have seen the call",
   too_large: "larger than limits.max_message",
   overloaded: "a limit is reached; the server did not see the call",
   permission_denied: "the manifest's allow does not permit this caller; the server did not see the call",

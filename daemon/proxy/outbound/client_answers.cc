@@ -316,8 +316,10 @@ void ClientConnection::finish(Call& call, CallOutcome outcome) {
   counters.reply_sizes.add(call.response_bytes);
   if (call.replies != 0 && outcome != CallOutcome::kOneway) {
     counters.latency.add(worker_.reactor().now() - call.started);
-    // A call whose time is over counts as one that took this time; other failures are not measured.
-    const bool is_late = call.sent && call.failure == Failure::kDeadlineExceeded;
+    // A call whose time is over counts as one that took this time, unless the client has chosen the
+    // time; other failures are not measured.
+    const bool is_late =
+        call.sent && call.failure == Failure::kDeadlineExceeded && !client_gave_up(call);
     if (outcome != CallOutcome::kLocalError || is_late) calls_.end_learning(call);
   }
   DCHECK_EQ(&call, &calls_.front());

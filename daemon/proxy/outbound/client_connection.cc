@@ -41,8 +41,6 @@ void want_carrier(Call& call, const CallPlan& planned) {
 
 }  // namespace
 
-void Call::on_deadline() { connection->on_call_deadline(*this); }
-
 ClientConnection::ClientConnection(Worker& worker, std::shared_ptr<Endpoint> endpoint,
                                    const ListenerEvents::Accept& accept)
     : Member(endpoint->number),
@@ -303,9 +301,7 @@ bool ClientConnection::begin_call(const thrift::Head& head) {
   } else if (worker_.over_buffer_limit()) {
     fail(call, Failure::kOverloaded, "limits.max_buffered is reached");
   } else {
-    if (route.client.plan.timeout && call.replies != 0) {
-      worker_.deadlines().set(call, *route.client.plan.timeout);
-    }
+    set_deadline(call, route);
     want_carrier(call, route.client);
     call.by_peer.number = route.by_peer_number;
     keep_request(call, route);
@@ -393,33 +389,6 @@ void ClientConnection::on_no_link() {
   if (current_ != nullptr) fail(*current_, Failure::kPeerUnreachable, why);
   close_if_done();
   if (!over()) resume();
-}
-
-void ClientConnection::on_call_deadline(Call& call) {
-  if (call.sent || request_.waits()) call.counters->timed_out.add();
-  if (call.reply == Reply::kPossible) {
-    LOG_EVERY_T(WARNING, 1)
-        << "endpoint " << to_string(endpoint_->config.listen)
-        << ": closed a connection, because a call got no reply within timeout_ms; "
-           "hatrpcd does not answer the call, because it may be oneway and no "
-           "manifest lists its function";
-    return end_without_answers();
-  }
-  if (call.sent) {
-    stream_.send_control(FrameKind::kCancel, call.ordinal);
-    note_failing_peer(engine::Failure::kDeadlineExceeded, &call);
-  }
-  // If `call` waits for a link, this wait ends with `call`. But if a peer keeps a connection to the
-  // server, the wait continues, because the next stream must reach this peer.
-  if (&call == current_ && waits_for_link() &&
-      stream_.server() != OutboundStream::Server::kDetached) {
-    stop_waiting();
-  }
-  fail(call, Failure::kDeadlineExceeded,
-       "no reply within the function's timeout_ms, or limits.call_timeout");
-  if (over()) return;
-  detach_if_due();
-  resume();
 }
 
 // --- The stream to the peer daemon ---

@@ -197,6 +197,10 @@ class ClientConnection final : public StreamEvents,
   void forget_stream();
   void leave_stream(engine::FrameKind last);
 
+  // --- Deadlines of calls; in client_deadlines.cc ---
+  void set_deadline(Call& call, const Route& route);
+  bool client_gave_up(const Call& call) const;
+
   // --- Calls that are sent again; in client_retries.cc ---
   // How often a call is sent at most.
   static constexpr uint32_t kAttemptsMax = 3;
