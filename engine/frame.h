@@ -130,15 +130,23 @@ constexpr std::optional<Polling> polling_in(uint8_t flags) {
   return static_cast<Polling>(number - 1);
 }
 
+// On kReply: three bits of the header's flags, and the field `replies`, say how long the call was
+// at the server's host (engine/served_times.h). Since link version 8.
+inline constexpr uint8_t kWaitedShift = 4;
+inline constexpr uint8_t kWaitedMask = 7 << kWaitedShift;
+
 inline constexpr uint8_t kFlagsKnown = kLastPiece | kOutcomeMask | kEarly | kSeveral | kPollingMask;
+static_assert((kWaitedMask & ~(kSeveral | kPollingMask)) == 0,
+              "daemons of link version 8 know them");
 
 struct FrameHeader {           // little-endian
   uint32_t payload_bytes = 0;  // at most kFramePayloadBytesMax, or kMessageBytesMax on RDMA lanes
   FrameKind kind{};
   uint8_t flags = 0;
   // On the last piece of a request: the number of replies that the request expects. On a frame of
-  // the acceptor that is not a reply: the number of calls that the frame ends without a reply.
-  // Otherwise 0. RDMA lanes use this field to count the calls that have not ended yet.
+  // the acceptor that is not a reply: the number of calls that the frame ends without a reply. On
+  // kReply: a time (engine/served_times.h). Otherwise 0. RDMA lanes count the calls that have not
+  // ended yet by this field, except on kReply, and by the last pieces of replies.
   uint16_t replies = 0;
   // The number of a stream, which the initiator chooses anew for each stream of a session. In
   // frames about lanes: the lane's number. In frames about the link itself: 0.

@@ -24,6 +24,7 @@ Shows the state of the hatrpcd on this host, and controls it.
                      node is not ready
   routes [WANTED]    each function's plan and the reason; WANTED: Service or Service.function
   top                calls per second, latency, errors and bytes by function, every second
+  slow [WANTED]      the slowest calls of the last minutes, and the parts of their time
   reload             read the manifests again, all or nothing, and print what changed
   advise [WANTED]    changes of hints that the observed calls suggest; --apply makes them
   drain              accept no new calls, finish the calls in flight, then exit
@@ -103,6 +104,33 @@ Examples:
   hatctl top
   hatctl top --once --interval 10
   hatctl top --count 60 --json > minute.jsonl           # one object per line
+)"},
+    CommandHelp{Command::kSlow, "slow",
+                R"(usage: hatctl slow [SERVICE[.FUNCTION]] [--json]
+
+Shows the slowest calls of this node's clients in the last one to two minutes, first
+by function and peer with the place that took most of the time, and then up to 20 of
+them with the time at each place:
+
+  TOOK     from the first byte of the request to the last byte of the reply, or until
+           hatrpcd answered itself
+  WAITED   in this daemon, until the request was sent: for a link, an RDMA lane, space,
+           or the end of an earlier attempt
+  WIRE     between the hosts, and in the event loops of the two daemons
+  PEER     in the peer's daemon, until the server had a part of the request: for the
+           rest of the request, or a connection to the server
+  SERVER   in the server, until the first byte of the reply
+  REPLY    until the last byte of the reply
+
+WIRE, PEER and SERVER are "-" if no reply came, or if the peer's daemon is too old to
+report them. PEER and SERVER are rounded to eighths of their sum. RESULT is the outcome
+of the call, or the reason if hatrpcd answered itself. For each function and worker at
+most 16 calls of a minute are kept. The exit status is 1 if there is no such function.
+
+Examples:
+  hatctl slow
+  hatctl slow HatKV.get
+  hatctl slow --json | jq -r '.slow[] | [.peer, .took_us, .server_us] | @tsv'
 )"},
     CommandHelp{Command::kReload, "reload",
                 R"(usage: hatctl reload [--dry-run] [--json]

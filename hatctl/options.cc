@@ -43,6 +43,7 @@ void declare(Arguments& command, Command kind, Options& options, Given& given) {
   constexpr size_t kAnyNumber = Arguments::kAnyNumber;
   switch (kind) {
     case Command::kRoutes:
+    case Command::kSlow:
       return command.words("at most one SERVICE or SERVICE.FUNCTION", 0, 1, given.words);
     case Command::kTop:
       command.option("--interval",

@@ -17,6 +17,7 @@ enum class Command : uint8_t {
   kStatus,
   kRoutes,
   kTop,
+  kSlow,
   kReload,
   kAdvise,
   kDrain,
@@ -37,13 +38,13 @@ inline constexpr const char* kDefaultConfig = "/etc/hatrpc/hatrpcd.yaml";
 struct Options {
   Command command = Command::kStatus;
   std::string socket = kDefaultSocket;
-  bool socket_named = false;       // true if an option or the environment names the socket
-  std::string route;               // routes, advise: a service, or service.function; empty: all
-  std::string peer;                // calibrate: the peer to measure with
-  std::string write;               // calibrate: the file for the profile; empty: write no file
-  std::string folder;              // certs make: the output folder; empty: `certs` without `make`
-  std::vector<std::string> nodes;  // certs make: at least one
-  uint64_t days = 30;              // certs make: days of validity; 0: already expired
+  bool socket_named = false;  // true if an option or the environment names the socket
+  std::string route;          // routes, slow, advise: a service, or service.function; empty: all
+  std::string peer;           // calibrate: the peer to measure with
+  std::string write;          // calibrate: the file for the profile; empty: write no file
+  std::string folder;         // certs make: the output folder; empty: `certs` without `make`
+  std::vector<std::string> nodes;            // certs make: at least one
+  uint64_t days = 30;                        // certs make: days of validity; 0: already expired
   std::string trust_domain = "hatrpc.test";  // certs make: the trust domain of the SPIFFE IDs
   // doctor, what-if: the node's configuration file; empty: the running daemon's, else
   // kDefaultConfig

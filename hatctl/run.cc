@@ -2,6 +2,7 @@
 #include "hatctl/run.h"
 
 #include <cstdio>
+#include <expected>
 #include <iostream>
 #include <thread>
 
@@ -145,22 +146,40 @@ int apply(const Session& session, json advice) {
   return kDone;
 }
 
-int run_advise(const Session& session) {
+// Asks for `path`, whose answer is about functions. `what` completes the message for a hatrpcd that
+// does not know the path. After an error, which the user has been shown, returns the exit status.
+std::expected<json, int> ask_about_functions(const Session& session, const std::string& path,
+                                             const std::string& what) {
   const std::string& wanted = session.options.route;
   if (!wanted.empty()) {
     const auto routes = session.client.get("/routes");
-    if (!routes) return complain(routes.error().message, kUnreachable);
-    if (routes->status != 200) return refused(*routes);
+    if (!routes) return std::unexpected(complain(routes.error().message, kUnreachable));
+    if (routes->status != 200) return std::unexpected(refused(*routes));
     const auto found = routes_called(json::parse(routes->body), wanted);
-    if (!found) return complain(found.error().message, kRefused);
+    if (!found) return std::unexpected(complain(found.error().message, kRefused));
   }
-  const auto answer = session.client.get("/advice");
-  if (!answer) return complain(answer.error().message, kUnreachable);
+  const auto answer = session.client.get(path);
+  if (!answer) return std::unexpected(complain(answer.error().message, kUnreachable));
   if (answer->status == 404) {
-    return complain("this hatrpcd is too old to advise: upgrade it", kRefused);
+    return std::unexpected(
+        complain("this hatrpcd is too old to " + what + ": upgrade it", kRefused));
   }
-  if (answer->status != 200) return refused(*answer);
-  const json advice = advice_wanted(json::parse(answer->body), wanted);
+  if (answer->status != 200) return std::unexpected(refused(*answer));
+  return json::parse(answer->body);
+}
+
+int run_slow(const Session& session) {
+  const auto answer = ask_about_functions(session, "/slow", "show slow calls");
+  if (!answer) return answer.error();
+  const json slow = slow_wanted(*answer, session.options.route);
+  session.options.json ? print_json(slow) : print(slow_text(slow, unix_now(), session.terminal));
+  return kDone;
+}
+
+int run_advise(const Session& session) {
+  const auto answer = ask_about_functions(session, "/advice", "advise");
+  if (!answer) return answer.error();
+  const json advice = advice_wanted(*answer, session.options.route);
   if (session.options.apply && !advice.at("proposals").empty()) return apply(session, advice);
   session.options.json ? print_json(advice) : print(advice_text(advice, session.terminal));
   return kDone;
@@ -265,6 +284,8 @@ int run_command(const Session& session) {
       return run_routes(session);
     case Command::kTop:
       return run_top(session);
+    case Command::kSlow:
+      return run_slow(session);
     case Command::kReload:
       return run_reload(session);
     case Command::kAdvise:

@@ -13,6 +13,7 @@
 #include "daemon/admin/admin_json.h"
 #include "daemon/admin/advice_json.h"
 #include "daemon/admin/metrics_page.h"
+#include "daemon/admin/slow_json.h"
 #include "daemon/admin/status_page/status_page.h"
 
 namespace hat {
@@ -76,6 +77,8 @@ Answer functions(const Request& request) {
 
 Answer advice(const Request& request) { return json_answer(advice_json(request.control)); }
 
+Answer slow(const Request& request) { return json_answer(slow_json(request.control)); }
+
 Answer ping(const Request& request) { return json_answer(ping_json(request.control)); }
 
 // Returns the HTTP status for a request that failed with `error`.
@@ -130,6 +133,7 @@ constexpr std::array kResources = {
     Resource{"/status", EVHTTP_REQ_GET, false, status},
     Resource{"/functions", EVHTTP_REQ_GET, false, functions},
     Resource{"/advice", EVHTTP_REQ_GET, false, advice},
+    Resource{"/slow", EVHTTP_REQ_GET, false, slow},
     Resource{"/ping", EVHTTP_REQ_GET, true, ping},
     Resource{"/calibration", EVHTTP_REQ_GET, true, calibration},
     Resource{"/certificates", EVHTTP_REQ_GET, true, certificates},

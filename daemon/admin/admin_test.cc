@@ -161,6 +161,7 @@ TEST_F(Admin, AnswersEveryPageWhereItShould) {
       {"/status", 200, 200, "application/json", "\"host-a\""},
       {"/functions", 200, 200, "application/json", "\"get\""},
       {"/advice", 200, 200, "application/json", "\"proposals\": []"},
+      {"/slow", 200, 200, "application/json", "\"slow\": []"},
       {"/ping", 403, 200, "application/json", "\"config\": \"/etc/hatrpc/host-a.yaml\""},
       {"/ping", 403, 200, "application/json", "\"manifests\": [\n    \"/etc/hatrpc/kv.yaml\"\n  ]"},
       {"/certificates", 403, 200, "application/json", "[]"},

@@ -19,6 +19,7 @@
 #include "daemon/metrics/counters.h"
 #include "daemon/metrics/function_metrics.h"
 #include "daemon/metrics/observations.h"
+#include "daemon/metrics/slow_calls.h"
 #include "daemon/proxy/outbound/peer_lanes.h"
 #include "daemon/routing/learned_status.h"
 #include "daemon/routing/routing_table.h"
@@ -46,6 +47,13 @@ struct LinkReport {
 struct LearnedReport {
   size_t worker = 0;
   LearnedStatus status;
+};
+
+// One of the slowest calls of one worker's clients.
+struct SlowCallReport {
+  size_t worker = 0;
+  double began_unix_time = 0;  // in s since 1970
+  SlowCall call;
 };
 
 struct ReloadReport {
@@ -112,6 +120,8 @@ class Control {
   virtual const std::vector<const WorkerCounters*>& workers() const = 0;
   virtual std::vector<LinkReport> links() const = 0;
   virtual std::vector<LearnedReport> learned() const = 0;
+  // Returns the slowest calls of the last minutes, in no order.
+  virtual std::vector<SlowCallReport> slowest_calls() const = 0;
   virtual std::string fabric() const = 0;  // describes the RDMA fabric, or says why there is none
   virtual std::string fabric_kind() const = 0;  // "verbs", "loop" or "none"
   // Returns the fabric of the first worker as reports of calls name it: "verbs:DEVICE", "loop" or

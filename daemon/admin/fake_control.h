@@ -35,6 +35,7 @@ class FakeControl final : public Control {
   const std::vector<const WorkerCounters*>& workers() const override { return views_; }
   std::vector<LinkReport> links() const override { return link_reports; }
   std::vector<LearnedReport> learned() const override { return learned_reports; }
+  std::vector<SlowCallReport> slowest_calls() const override { return slow_reports; }
   std::string fabric() const override { return "loop: shared memory"; }
   std::string fabric_kind() const override { return "loop"; }
   std::string fabric_label() const override { return "verbs:mlx5_0"; }
@@ -65,6 +66,7 @@ class FakeControl final : public Control {
   std::deque<WorkerCounters> counters;
   std::vector<LinkReport> link_reports;
   std::vector<LearnedReport> learned_reports;
+  std::vector<SlowCallReport> slow_reports;
   std::vector<CertificateReport> certificate_reports;
   std::vector<NameReport> name_reports;
   std::vector<WorkerPlacement> worker_placements = {{.cores = {0}, .node = 0}, {.node = 1}};

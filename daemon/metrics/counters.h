@@ -14,6 +14,7 @@
 
 #include "base/counter.h"
 #include "base/histogram.h"
+#include "base/reactor.h"
 #include "daemon/metrics/call_ways.h"
 #include "daemon/metrics/fallback.h"
 #include "daemon/metrics/tls_failure.h"
@@ -49,8 +50,11 @@ class MessageSizes : public Histogram<Counter, kSizeBuckets, kSizeUnit> {
   }
 };
 
+class FunctionMetrics;
+
 // The counters of one function, on one side, in one worker.
 struct FunctionCounters {
+  const FunctionMetrics* function = nullptr;  // of which these are counters
   std::array<Counter, kCallOutcomeNames.size()> requests;
   Counter started;    // calls begun; minus the sum of `requests`: calls in flight
   Counter timed_out;  // on the client's side: sent calls whose time was over before the reply
@@ -66,6 +70,8 @@ struct FunctionCounters {
   // Counted on the server's side: calls that an `allow` rule denies. [0]: refused; [1]: served,
   // because the rule is a dry run.
   std::array<Counter, 2> denied;
+  // Only for the worker: SlowCalls keeps no call of this function that took at most this time.
+  Duration slow_floor{};
 };
 
 // TLS handshakes of links that this node opened or accepted.

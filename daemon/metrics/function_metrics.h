@@ -23,7 +23,12 @@ namespace hat {
 class FunctionMetrics {
  public:
   FunctionMetrics(std::string service_name, std::string method_name, size_t workers)
-      : service(std::move(service_name)), method(std::move(method_name)), counters_(workers * 2) {}
+      : service(std::move(service_name)), method(std::move(method_name)), counters_(workers * 2) {
+    for (FunctionCounters& counters : counters_) counters.function = this;
+  }
+
+  FunctionMetrics(const FunctionMetrics&) = delete;  // the counters point to this object
+  FunctionMetrics& operator=(const FunctionMetrics&) = delete;
 
   FunctionCounters& at(Side side, size_t worker) {
     return counters_[worker * 2 + static_cast<size_t>(side)];

@@ -67,6 +67,7 @@ class Daemon final : public Control, private TakeoverEvents, private TakeoverOff
   }
   std::vector<LinkReport> links() const override;
   std::vector<LearnedReport> learned() const override;
+  std::vector<SlowCallReport> slowest_calls() const override;
   std::string fabric() const override;
   std::string fabric_kind() const override;
   std::string fabric_label() const override;

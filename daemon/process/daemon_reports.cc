@@ -2,6 +2,7 @@
 // daemon/process/daemon_reports.cc: what a daemon reports of its state to the admin server: links,
 // fabric, certificates, whether it is ready.
 #include <algorithm>
+#include <chrono>
 #include <filesystem>
 
 #include "daemon/process/daemon.h"
@@ -49,6 +50,22 @@ std::vector<LearnedReport> Daemon::learned() const {
     auto learned = threads_[i]->ask([](Worker& worker) { return worker.learned_status(); });
     if (!learned) continue;
     for (LearnedStatus& one : *learned) all.push_back({i, std::move(one)});
+  }
+  return all;
+}
+
+std::vector<SlowCallReport> Daemon::slowest_calls() const {
+  using Seconds = std::chrono::duration<double>;
+  const Seconds unix_now = std::chrono::system_clock::now().time_since_epoch();
+  const TimePoint now = std::chrono::steady_clock::now();
+  std::vector<SlowCallReport> all;
+  for (size_t i = 0; i < threads_.size(); ++i) {
+    auto calls = threads_[i]->ask([](Worker& worker) { return worker.slowest_calls(); });
+    if (!calls) continue;
+    for (SlowCall& call : *calls) {
+      const Seconds began = unix_now - Seconds(now - call.began);
+      all.push_back({i, began.count(), std::move(call)});
+    }
   }
   return all;
 }

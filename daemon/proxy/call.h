@@ -21,6 +21,7 @@
 #include "daemon/proxy/outbound/peer_lanes.h"
 #include "daemon/thrift/message.h"
 #include "engine/failure.h"
+#include "engine/served_times.h"
 
 namespace hat {
 
@@ -66,6 +67,12 @@ enum class Reply : uint8_t {
   kPossible,
 };
 
+// Who has chosen the time after which a call fails.
+enum class DeadlineOf : uint8_t {
+  kPlan,    // the hints or limits of this node
+  kClient,  // the client, which has sent a shorter time with the call
+};
+
 // Whether the plan of a call depends on the peer, and for which peer it was chosen last.
 struct PeerPlanOfCall {
   uint32_t number = 0;             // Route::by_peer_number; 0: the plan does not depend on the peer
@@ -93,6 +100,7 @@ struct Call final : Deadline {
   // Thrift frame with several two-way messages.
   uint16_t replies = 0;
   Reply reply = Reply::kNone;
+  DeadlineOf deadline_of = DeadlineOf::kPlan;
   CallPolling polling;
   RdmaWish rdma = RdmaWish::kNone;
   WantedLane lane;  // the kind of RDMA lane that the plan wants, if `rdma` is kWanted
@@ -103,6 +111,13 @@ struct Call final : Deadline {
   struct {
     LargestPiece request, reply;
   } pieces;
+  // Of the newest attempt: when the first part of the request was sent, and the first part of the
+  // reply arrived; and how long the call was at the server's host.
+  struct {
+    TimePoint sent{};
+    TimePoint replied{};
+    std::optional<engine::ServedTimes> there;
+  } times;
   bool several = false;        // the Thrift frame of the call has several messages
   bool counted = false;        // this object's memory counts towards limits.max_buffered
   bool sent = false;           // a part of the request was sent to the peer
@@ -142,12 +157,14 @@ class CallPool {
     call->request_bytes = call->response_bytes = 0;
     call->replies = 0;
     call->reply = Reply::kNone;
+    call->deadline_of = DeadlineOf::kPlan;
     call->ordinal = 0;
     call->way = {};
     call->lost.reset();
     call->by_peer = {};
     call->learned = {};
     call->pieces = {};
+    call->times = {};
     call->several = call->counted = call->sent = call->reply_started = false;
     free_.push_back(std::move(ended));
   }

@@ -115,6 +115,12 @@ class FakePair {
     FakeNode::read(here_);
     reactor_.end_iteration();
   }
+  // Ends the link's TCP connection on the caller's side.
+  void lose_link() {
+    here_->end = true;
+    here_->notify_readable();
+    reactor_.end_iteration();
+  }
   WirePointer connect_client() {
     a_.worker->accept_client(0, accept());
     return reactor_.wires.back();

@@ -21,6 +21,7 @@
 #include "base/reactor.h"
 #include "config/node.h"
 #include "daemon/metrics/counters.h"
+#include "daemon/metrics/slow_calls.h"
 #include "daemon/proxy/call.h"
 #include "daemon/proxy/configured.h"
 #include "daemon/proxy/deadlines.h"
@@ -123,6 +124,9 @@ class Worker final : public IterationEvents {
   // Returns what was learned about functions with the hint `plan: learned`.
   std::vector<LearnedStatus> learned_status() const;
 
+  // Returns the slowest calls of this worker's clients in the last minutes.
+  std::vector<SlowCall> slowest_calls() const { return slow_calls_.all(reactor_.now()); }
+
   // Opens a calibration session in which the peer daemon answers this side's measurements. Returns
   // an error if the link to the peer is down, or if the peer cannot calibrate; `job` receives every
   // later error.
@@ -138,6 +142,7 @@ class Worker final : public IterationEvents {
   Deadlines& deadlines() { return deadlines_; }
   CallPool& calls() { return calls_; }
   RetryBudget& retries() { return retries_; }
+  SlowCalls& slow_calls() { return slow_calls_; }
   UpstreamPool& upstreams() { return upstreams_; }
   DetachedConnections& detached() { return *setup_.detached; }
   // Returns true if the node has an endpoint with the address and the service of this one.
@@ -298,6 +303,7 @@ class Worker final : public IterationEvents {
   std::array<std::byte, engine::kPieceBytesMax> scratch_;
   CallPool calls_;
   RetryBudget retries_;
+  SlowCalls slow_calls_;
   Deadlines deadlines_;
   UpstreamPool upstreams_;
   bool draining_ = false;

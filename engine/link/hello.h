@@ -28,7 +28,7 @@ namespace hat::engine {
 //   5  the frames kDetach, kDetached and kAttach
 //   6  the id in a CallMeta; the flag kSeveral
 //   7  the cores of the acceptor's host, in its hello
-//   8  the polling mode in the flags of a kCall frame
+//   8  the polling mode in the flags of a kCall frame; the times in a kReply frame
 inline constexpr uint16_t kLinkVersionMin = 1;
 inline constexpr uint16_t kLinkVersion = 8;
 inline constexpr uint16_t kLinkVersionOfCosts = 2;
@@ -71,6 +71,8 @@ inline bool knows_ids(const Hello& peer) { return peer.version_max >= kLinkVersi
 inline bool knows_nonces(const Hello& peer) { return peer.version_max >= kLinkVersionOfNonces; }
 inline bool knows_cores(const Hello& peer) { return peer.version_max >= kLinkVersionOfCores; }
 inline bool knows_pollings(const Hello& peer) { return peer.version_max >= kLinkVersionOfPollings; }
+// Returns true if the peer accepts the flags of a kReply frame that are a part of the times.
+inline bool knows_times(const Hello& peer) { return knows_pollings(peer); }
 
 // Returns the number of bytes of a CallMeta on a link with this peer: the field `id` is absent on
 // links with older peers.

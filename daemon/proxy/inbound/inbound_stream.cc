@@ -84,7 +84,7 @@ void InboundStream::spend(size_t bytes) {
       << "more was sent than the peer takes";
 }
 
-void InboundStream::send_reply(ServedCall& call, Bytes piece, bool last, thrift::Outcome outcome,
+void InboundStream::send_reply(ServedCall& call, Bytes piece, const ReplyPiece& what,
                                UpstreamConnection* source) {
   FrameHeader header{.stream = id_, .call = call.ordinal};
   call.response_bytes += piece.size();
@@ -92,17 +92,26 @@ void InboundStream::send_reply(ServedCall& call, Bytes piece, bool last, thrift:
   do {  // several frames if the piece, which can have bytes held back, exceeds kPieceBytesMax
     const Bytes part = piece.first(std::min<size_t>(piece.size(), engine::kPieceBytesMax));
     piece = piece.subspan(part.size());
-    header.kind = call.begin_reply() ? FrameKind::kReply : FrameKind::kMore;
+    header.kind = call.begin_reply(what.now) ? FrameKind::kReply : FrameKind::kMore;
     header.credit = window_.grant();
     header.flags = call.is_complete() ? 0 : engine::kEarly;
-    if (last && piece.empty()) {
-      const auto how = static_cast<uint8_t>(outcome);
+    header.replies = 0;
+    if (header.kind == FrameKind::kReply) set_times(header, call);
+    if (what.is_last && piece.empty()) {
+      const auto how = static_cast<uint8_t>(what.outcome);
       header.flags |= static_cast<uint8_t>(engine::kLastPiece | how << engine::kOutcomeShift);
     }
     if (source == nullptr || !source->send_zero_copy(link_, call.lane, header, part)) {
       call.lane.frames->send(header, {part});
     }
   } while (!piece.empty());
+}
+
+// Says in the first frame of a reply how long the call was at this host. Older peers do not accept
+// these flags.
+void InboundStream::set_times(FrameHeader& first, const ServedCall& call) const {
+  if (!knows_times(link_.peer())) return;
+  if (const auto times = call.times()) set_served(first, *times);
 }
 
 // Reports that the call was oneway. Without this frame, the client's side would wait for a reply.

@@ -74,10 +74,15 @@ class InboundStream {
   // Returns how many bytes of replies can be sent now. If the stream has credit, but the lane takes
   // no bytes, the lane calls the owner's on_turn() when it takes bytes again.
   size_t budget();
-  // Sends a piece of the reply to `call`. `last` is true if the reply ends with `piece`. If `piece`
-  // is in the memory of `source`, the lane sends it without a copy if possible. `source` is null if
-  // `piece` is not in the memory of an upstream connection.
-  void send_reply(ServedCall& call, Bytes piece, bool last, thrift::Outcome outcome,
+  struct ReplyPiece {
+    bool is_last;             // the reply ends with this piece
+    thrift::Outcome outcome;  // of the call; it counts if the piece is the last one
+    TimePoint now;
+  };
+  // Sends a piece of the reply to `call`. If `piece` is in the memory of `source`, the lane sends
+  // it without a copy if possible. `source` is null if `piece` is not in the memory of an upstream
+  // connection.
+  void send_reply(ServedCall& call, Bytes piece, const ReplyPiece& what,
                   UpstreamConnection* source);
   // Reports to the peer that `call` was oneway and has no reply.
   void send_no_reply(const ServedCall& call);
@@ -91,6 +96,7 @@ class InboundStream {
   void end_due(const InboundLane& lane);
 
  private:
+  void set_times(engine::FrameHeader& first, const ServedCall& call) const;
   enum class State : uint8_t { kOpen, kPeerEnded, kClosed };
   void change_to(State next);
   engine::Failure as_peer_knows(engine::Failure failure) const;

@@ -25,6 +25,7 @@
 #include "daemon/proxy/inbound/inbound_lane.h"
 #include "daemon/proxy/inbound/peer_share.h"
 #include "daemon/proxy/unit_reader.h"
+#include "engine/served_times.h"
 
 namespace hat {
 
@@ -75,6 +76,8 @@ struct ServedCall {
   uint64_t ordinal = 0;
   FunctionCounters* counters = nullptr;
   TimePoint started{};
+  TimePoint handed_over{};  // when the first part of the request was written to the server
+  TimePoint answered{};     // when the first part of the reply had come from the server
   uint64_t request_bytes = 0;
   uint64_t response_bytes = 0;
   uint64_t name_hash = 0;
@@ -98,16 +101,28 @@ struct ServedCall {
   // Records that the client no longer waits for the reply.
   void cancel();
   // Records that a part of the request was written to the server.
-  void hand_over() {
-    if (!is_handed_over())
-      advance_to(is_answering() ? Progress::kAnswering : Progress::kHandedOver);
+  void hand_over(TimePoint now) {
+    if (is_handed_over()) return;
+    handed_over = now;
+    advance_to(is_answering() ? Progress::kAnswering : Progress::kHandedOver);
+  }
+  // Records that the first part of the reply has come from the server, if none had before.
+  void note_answer(TimePoint now) {
+    if (answered == TimePoint()) answered = now;
   }
   // Records that a piece of the reply is sent. Returns true if this piece is the first one, which
   // must be sent as a kReply frame.
-  bool begin_reply() {
+  bool begin_reply(TimePoint now) {
     if (is_answering()) return false;
+    note_answer(now);
     advance_to(is_handed_over() ? Progress::kAnswering : Progress::kAnsweringEarly);
     return true;
+  }
+  // Returns how long the call was at this host; nullopt if its reply began before the server had a
+  // part of the request.
+  std::optional<engine::ServedTimes> times() const {
+    if (!is_handed_over() || answered < handed_over) return std::nullopt;
+    return engine::ServedTimes{answered - started, handed_over - started};
   }
 
   bool is_complete() const {

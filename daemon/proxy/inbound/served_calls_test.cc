@@ -38,22 +38,22 @@ class ServedCallsTest : public testing::Test {
 // server can send bytes at any time.
 TEST(ServedCall, KnowsWhetherTheServerHasReceivedItApartFromWhetherItIsAnswered) {
   ServedCall early;
-  EXPECT_TRUE(early.begin_reply());
-  EXPECT_FALSE(early.begin_reply());
+  EXPECT_TRUE(early.begin_reply({}));
+  EXPECT_FALSE(early.begin_reply({}));
   EXPECT_TRUE(early.is_answering());
   EXPECT_FALSE(early.is_handed_over());
-  early.hand_over();
+  early.hand_over({});
   EXPECT_TRUE(early.is_handed_over());
   EXPECT_TRUE(early.is_answering());
-  EXPECT_FALSE(early.begin_reply());
+  EXPECT_FALSE(early.begin_reply({}));
 
   ServedCall usual;
-  usual.hand_over();
-  usual.hand_over();
+  usual.hand_over({});
+  usual.hand_over({});
   EXPECT_TRUE(usual.is_handed_over());
   EXPECT_FALSE(usual.is_answering());
-  EXPECT_TRUE(usual.begin_reply());
-  EXPECT_FALSE(usual.begin_reply());
+  EXPECT_TRUE(usual.begin_reply({}));
+  EXPECT_FALSE(usual.begin_reply({}));
 }
 
 TEST_F(ServedCallsTest, TakeOneCallAfterTheOther) {
@@ -112,10 +112,10 @@ TEST_F(ServedCallsTest, AreReplacedByTheirHeldBytesInAnOpaqueStream) {
 TEST(ServedCallTest, GoesThroughItsStates) {
   ServedCall call;
   EXPECT_FALSE(call.is_complete() || call.is_cancelled() || call.is_handed_over());
-  call.hand_over();
-  EXPECT_TRUE(call.begin_reply());
-  EXPECT_FALSE(call.begin_reply()) << "kMore follows";
-  call.hand_over();
+  call.hand_over({});
+  EXPECT_TRUE(call.begin_reply({}));
+  EXPECT_FALSE(call.begin_reply({})) << "kMore follows";
+  call.hand_over({});
   EXPECT_TRUE(call.is_answering()) << "a later piece of its request does not set it back";
   call.on_last_piece(0, true);
   EXPECT_EQ(call.match, ServedCall::Match::kOrder);

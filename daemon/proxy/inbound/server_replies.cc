@@ -16,7 +16,8 @@ size_t ServerStream::read_budget() {
   if (binding_.is(ServerBinding::State::kDetaching) && !upstream_->replies().inside_unit()) {
     return 0;
   }
-  set_priority(calls_.empty() ? Priority::kNormal : calls_.front().priority);
+  // Between calls the stream waits by the priority of its last call.
+  if (!calls_.empty()) set_priority(calls_.front().priority);
   return std::min(stream_.budget(), worker_.scratch().size());
 }
 
@@ -87,7 +88,7 @@ bool ServerStream::on_piece(Bytes piece, bool last) {
   ServedCall& call = calls_.front();
   const bool complete = last && call.replies_seen >= (call.is_complete() ? call.replies : 1);
   const thrift::Outcome outcome = upstream_->replies().messages().outcome();
-  stream_.send_reply(call, piece, complete, outcome, upstream_.get());
+  stream_.send_reply(call, piece, {complete, outcome, worker_.reactor().now()}, upstream_.get());
   if (complete) finish_reply(outcome);
   // Stops reading replies if the stream has closed this connection: its remaining bytes do not
   // answer calls that were written to another connection.

@@ -121,9 +121,14 @@ Bytes ServerStream::pooled_request() { return calls_.held(calls_.front()); }
 
 void ServerStream::on_pooled_request_sent() {
   ServedCall& call = calls_.front();
-  call.hand_over();
+  call.hand_over(worker_.reactor().now());
   stream_.grant(calls_.drop_held(call));
   if (call.listed == ServedCall::Listed::kOneway) end_without_reply();
+}
+
+void ServerStream::on_pooled_answer() {
+  if (!calls_.empty()) calls_.front().note_answer(worker_.reactor().now());
+  send_pooled_answer();
 }
 
 // Sends as many bytes of the reply as the peer takes now.
@@ -139,7 +144,7 @@ void ServerStream::send_pooled_answer() {
     const Bytes piece = answer.first(std::min(answer.size(), space));
     const bool last = whole && piece.size() == answer.size();
     const thrift::Outcome outcome = pooled_->outcome();
-    if (wanted) stream_.send_reply(call, piece, last, outcome, nullptr);
+    if (wanted) stream_.send_reply(call, piece, {last, outcome, worker_.reactor().now()}, nullptr);
     pooled_->take_answer(piece.size());
     if (last) finish_reply(outcome);
   }

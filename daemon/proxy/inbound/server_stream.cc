@@ -294,6 +294,7 @@ void ServerStream::on_raw(Bytes bytes) {
 void ServerStream::become_opaque() {
   DCHECK(mode_ == Mode::kCalls);
   mode_ = Mode::kOpaque;
+  set_priority(Priority::kNormal);
   worker_.counters().opaque_streams.add();
   end_all_due();
   calls_.become_opaque();
@@ -394,7 +395,7 @@ void ServerStream::write_held() {
 
 void ServerStream::pass(ServedCall& call, Bytes bytes) {
   if (bytes.empty()) return;
-  call.hand_over();
+  call.hand_over(worker_.reactor().now());
   if (call.check == ServedCall::Check::kNotNeeded) upstream_->note_unchecked();
   upstream_->write(bytes);
 }

@@ -153,7 +153,7 @@ class ServerStream final : private UnitSink,
   Bytes pooled_request() override;
   void on_pooled_request_sent() override;
   void on_pooled_free() override { advance(); }
-  void on_pooled_answer() override { send_pooled_answer(); }
+  void on_pooled_answer() override;
   void on_pooled_failure(engine::Failure failure, bool delivered,
                          const std::string& detail) override;
   void advance_pooled();

@@ -103,7 +103,10 @@ void ClientConnection::on_reply(const FrameHeader& header, Bytes payload, FrameS
     const bool whole = header.kind == FrameKind::kReply && payload.empty() && !call.reply_started;
     return whole ? on_no_reply(call) : close(true);
   }
-  call.reply_started = true;
+  if (!std::exchange(call.reply_started, true)) {
+    call.times.replied = worker_.reactor().now();
+    call.times.there = engine::served_in(header);
+  }
   request_.drop();
   call.response_bytes += payload.size();
   call.pieces.reply.add(static_cast<uint32_t>(payload.size()),
@@ -315,11 +318,13 @@ void ClientConnection::finish(Call& call, CallOutcome outcome) {
   counters.request_sizes.add(call.request_bytes);
   counters.reply_sizes.add(call.response_bytes);
   if (call.replies != 0 && outcome != CallOutcome::kOneway) {
-    counters.latency.add(worker_.reactor().now() - call.started);
+    const TimePoint now = worker_.reactor().now();
+    counters.latency.add(now - call.started);
+    note_slow(call, outcome, now);
     // A call whose time is over counts as one that took this time, unless the client has chosen the
     // time; other failures are not measured.
-    const bool is_late =
-        call.sent && call.failure == Failure::kDeadlineExceeded && !client_gave_up(call);
+    const bool is_late = call.sent && call.failure == Failure::kDeadlineExceeded &&
+                         call.deadline_of == DeadlineOf::kPlan;
     if (outcome != CallOutcome::kLocalError || is_late) calls_.end_learning(call);
   }
   DCHECK_EQ(&call, &calls_.front());
@@ -331,6 +336,27 @@ void ClientConnection::finish(Call& call, CallOutcome outcome) {
   calls_.pop_front();
   stream_.set_unanswered(calls_.size());
   close_if_done();
+}
+
+// Keeps the times of a call that has just ended, if it is one of the slowest.
+void ClientConnection::note_slow(const Call& call, CallOutcome outcome, TimePoint now) {
+  if (!worker_.slow_calls().wants(*call.counters, now - call.started, now)) return;
+  const TimePoint sent = call.sent ? call.times.sent : now;
+  SlowCall slow{.counters = call.counters,
+                .began = call.started,
+                .took = now - call.started,
+                .waited = sent - call.started,
+                .outcome = outcome,
+                .failure = call.failure,
+                .request_bytes = call.request_bytes,
+                .reply_bytes = call.response_bytes,
+                .way = {call.pieces.request.carrier(), call.pieces.reply.carrier()}};
+  if (call.sent) slow.peer = stream_.last_peer();
+  if (call.reply_started) {
+    slow.answered = call.times.replied - sent;
+    slow.there = call.times.there;
+  }
+  worker_.slow_calls().add(std::move(slow), now);
 }
 
 void ClientConnection::write(Bytes bytes, From from) {

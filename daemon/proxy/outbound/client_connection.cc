@@ -323,7 +323,11 @@ void ClientConnection::add_message(const thrift::Head& head) {
     return close(true);
   }
   if (!discarding_) {
+    const bool was_certain = current_->reply == Reply::kCertain;
     current_->reply = std::max(current_->reply, reply);
+    if (was_certain && reply == Reply::kPossible) {
+      set_deadline(*current_, this->route(current_->head.get().name));
+    }
     return calls_.add_message(*current_, head);
   }
   // The first call of the Thrift frame has failed, so this call fails too, with its own answer.

@@ -199,7 +199,6 @@ class ClientConnection final : public StreamEvents,
 
   // --- Deadlines of calls; in client_deadlines.cc ---
   void set_deadline(Call& call, const Route& route);
-  bool client_gave_up(const Call& call) const;
 
   // --- Calls that are sent again; in client_retries.cc ---
   // How often a call is sent at most.
@@ -233,6 +232,7 @@ class ClientConnection final : public StreamEvents,
   void answer_failed_calls();
   void write_exceptions(const Call& call);
   void finish(Call& call, CallOutcome outcome);
+  void note_slow(const Call& call, CallOutcome outcome, TimePoint now);
   enum class From : uint8_t { kStream, kSelf };
   void write(Bytes bytes, From from);
   void wrote(size_t bytes);

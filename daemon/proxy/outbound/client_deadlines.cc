@@ -28,24 +28,22 @@ std::optional<Duration> clients_timeout(const Call& call) {
 
 void Call::on_deadline() { connection->on_call_deadline(*this); }
 
-// Sets the deadline of a call that has just begun.
+// Sets the deadline of a call that has just begun, or whose `reply` has changed.
 void ClientConnection::set_deadline(Call& call, const Route& route) {
+  call.end();
   if (call.replies == 0) return;
   std::optional<Duration> timeout = route.client.plan.timeout;
   const std::optional<Duration> clients = clients_timeout(call);
-  if (clients && (!timeout || *clients < *timeout)) timeout = clients;
+  const bool is_shorter = clients && (!timeout || *clients < *timeout);
+  call.deadline_of = is_shorter ? DeadlineOf::kClient : DeadlineOf::kPlan;
+  if (is_shorter) timeout = clients;
   if (timeout) worker_.deadlines().set(call, *timeout);
 }
 
-// Returns true if the client no longer waits for a reply to `call`. A passed deadline then says
-// nothing about the server, because the client has chosen the time.
-bool ClientConnection::client_gave_up(const Call& call) const {
-  const std::optional<Duration> clients = clients_timeout(call);
-  return clients && worker_.reactor().now() - call.started >= *clients;
-}
-
+// If the client has chosen the deadline, it no longer waits for the reply. The deadline then says
+// nothing about the server.
 void ClientConnection::on_call_deadline(Call& call) {
-  const bool gave_up = client_gave_up(call);
+  const bool gave_up = call.deadline_of == DeadlineOf::kClient;
   if (!gave_up && (call.sent || request_.waits())) call.counters->timed_out.add();
   if (call.reply == Reply::kPossible) {
     LOG_EVERY_T(WARNING, 1)

@@ -40,6 +40,7 @@ OutboundStream::OutboundStream(Worker& worker, ClientConnection& owner, const En
 void OutboundStream::open(PeerLink& peer) {
   DCHECK(!exists() && !opened_);
   peer_ = &peer;
+  last_peer_ = peer.link().peer();
   id_ = peer.open_stream(owner_);
   next_ordinal_ = 1;
   peer_knows_bound_ = engine::knows_bound(peer.link().session().peer());
@@ -138,7 +139,9 @@ void OutboundStream::send_piece(Call* call, ByteStream& from, Bytes piece, bool 
     header.kind = FrameKind::kMore;
     header.flags = 0;
   } while (!piece.empty());
-  if (call != nullptr) call->sent = true;
+  if (call == nullptr) return;
+  if (begins) call->times.sent = worker_.reactor().now();
+  call->sent = true;
 }
 
 // Notes what carries a frame of a request, of `bytes` bytes.

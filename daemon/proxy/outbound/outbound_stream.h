@@ -60,6 +60,8 @@ class OutboundStream {
 
   bool exists() const { return id_ != 0; }
   const std::string& peer() const { return peer_->link().peer(); }
+  // Returns the peer of the newest stream, which may have ended; empty before the first one.
+  const std::string& last_peer() const { return last_peer_; }
   // Returns true if a frame of the stream was sent, so that the peer knows of the stream.
   bool opened() const { return opened_; }
   // Returns true if the stream exists, but its link cannot carry new calls.
@@ -221,6 +223,7 @@ class OutboundStream {
   const Endpoint& endpoint_;  // the client connection's
   engine::SendTurns::Member& turn_;
   PeerLink* peer_ = nullptr;
+  std::string last_peer_;
   uint32_t id_ = 0;           // 0: no stream
   uint32_t lane_number_ = 0;  // 0: the link's TCP connection
   // The lane that the peer uses for the stream, while the peer has taken no frame from the stream's

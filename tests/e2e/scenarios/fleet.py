@@ -51,10 +51,11 @@ class Fleet(Scenario):
         node.start()
         return node
 
-    def start_peer(self, number, address=None, port=LINK_PORT, link=None, mode="mirror", upstream=None, **more):
+    def start_peer(self, number, address=None, port=LINK_PORT, link=None, mode="mirror", upstream=None,
+                   max_connections=None, **more):
         """Starts a daemon at 127.0.0.NUMBER or `address`; `link`: its security.
 
-        `upstream`: the address of its server; left out: of a new one.
+        `upstream`: the address of its server; left out: of a new one. `max_connections`: to the server, of each worker.
         """
         if upstream is None:
             self.servers[number] = server = start_server()
@@ -63,7 +64,8 @@ class Fleet(Scenario):
         return self.start_node({
             "node": f"host-{number}",
             "link": {"listen": f"tcp:{address or f'127.0.0.{number}'}:{port}", **(link or {"insecure": True})},
-            "serves": {"Probe": {"upstream": upstream, "mode": mode}}, **more})
+            "serves": {"Probe": {"upstream": upstream, "mode": mode,
+                                 **({"max_connections": max_connections} if max_connections else {})}}, **more})
 
     def start_client(self, peers, link=None, **more):
         """Starts the client's daemon; `peers`: as in its configuration file, but all serve Probe."""

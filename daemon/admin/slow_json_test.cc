@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/admin/slow_json.h"
+
+#include <gtest/gtest.h>
+
+#include "daemon/admin/fake_control.h"
+
+namespace hat {
+namespace {
+
+using namespace std::chrono_literals;
+using nlohmann::json;
+
+class SlowJson : public testing::Test {
+ protected:
+  SlowCall call(Duration took) {
+    FunctionMetrics& function = control_.registry.find("Kv", "get");
+    return {.counters = &function.at(Side::kClient, 1), .took = took, .peer = "host-b"};
+  }
+  json only() { return slow_json(control_).at("slow").at(0); }
+
+  FakeControl control_;
+};
+
+TEST_F(SlowJson, AReplysTimeIsDividedAmongTheHosts) {
+  SlowCall slow = call(100ms);
+  slow.waited = 10ms;
+  slow.answered = 80ms;
+  slow.there = engine::ServedTimes{64ms, 24ms};
+  slow.request_bytes = 7;
+  slow.reply_bytes = 9;
+  slow.way = {Carrier::kTcp, Carrier::kTcp};
+  control_.slow_reports = {{1, 1234.5, slow}};
+  EXPECT_EQ(only(), json({{"unix_time", 1234.5},
+                          {"service", "Kv"},
+                          {"method", "get"},
+                          {"peer", "host-b"},
+                          {"worker", 1},
+                          {"outcome", "success"},
+                          {"reason", nullptr},
+                          {"request_protocol", "tcp"},
+                          {"reply_protocol", "tcp"},
+                          {"request_bytes", 7},
+                          {"reply_bytes", 9},
+                          {"took_us", 100'000.0},
+                          {"waited_us", 10'000.0},
+                          {"answered_us", 80'000.0},
+                          {"wire_us", 16'000.0},
+                          {"peer_us", 24'000.0},
+                          {"server_us", 40'000.0},
+                          {"reply_us", 10'000.0}}));
+}
+
+TEST_F(SlowJson, APeerOfAnOlderVersionLeavesTimesOut) {
+  SlowCall slow = call(100ms);
+  slow.answered = 80ms;
+  control_.slow_reports = {{0, 0, slow}};
+  EXPECT_EQ(only().at("answered_us"), 80'000.0);
+  EXPECT_EQ(only().at("reply_us"), 20'000.0);
+  for (const char* key : {"wire_us", "peer_us", "server_us"}) EXPECT_EQ(only().at(key), nullptr);
+}
+
+TEST_F(SlowJson, ACallThatFailedHasItsReason) {
+  SlowCall slow = call(100ms);
+  slow.waited = 100ms;
+  slow.outcome = CallOutcome::kLocalError;
+  slow.failure = engine::Failure::kPeerUnreachable;
+  slow.peer.clear();
+  control_.slow_reports = {{0, 0, slow}};
+  EXPECT_EQ(only().at("outcome"), "local_error");
+  EXPECT_EQ(only().at("reason"), "peer_unreachable");
+  EXPECT_EQ(only().at("peer"), "");
+  EXPECT_EQ(only().at("reply_us"), nullptr);
+}
+
+// The times of the peer's daemon are what it says they are.
+TEST_F(SlowJson, APeerCannotMakeTimesNegative) {
+  SlowCall slow = call(100ms);
+  slow.answered = 80ms;
+  slow.there = engine::ServedTimes{24h, 21h};
+  control_.slow_reports = {{0, 0, slow}};
+  EXPECT_EQ(only().at("wire_us"), 0.0);
+  EXPECT_EQ(only().at("peer_us"), 80'000.0);
+  EXPECT_EQ(only().at("server_us"), 0.0);
+}
+
+TEST_F(SlowJson, TheSlowestComeFirstAndTheirNumberIsLimited) {
+  for (int i = 0; i < 300; ++i) control_.slow_reports.push_back({0, 0, call(1ms * (i * 7 % 300))});
+  const json slow = slow_json(control_).at("slow");
+  ASSERT_EQ(slow.size(), kSlowCallsMax);
+  for (size_t i = 0; i < slow.size(); ++i)
+    EXPECT_EQ(slow[i].at("took_us"), 1000.0 * (299.0 - double(i)));
+}
+
+}  // namespace
+}  // namespace hat

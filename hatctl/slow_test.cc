@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gmock/gmock.h>
+
+#include "hatctl/pages.h"
+
+namespace hat::hatctl {
+namespace {
+
+using nlohmann::json;
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::MatchesRegex;
+using testing::Not;
+
+const Terminal kToAPipe;
+
+// Returns a call that took `took` ms, of which `server` ms in the server.
+json call(const char* method, const char* peer, double took, double server) {
+  return {{"unix_time", 1000.0},
+          {"service", "Kv"},
+          {"method", method},
+          {"peer", peer},
+          {"outcome", "success"},
+          {"reason", nullptr},
+          {"took_us", took * 1000},
+          {"waited_us", 1000.0},
+          {"wire_us", (took - server - 1) * 1000},
+          {"peer_us", 0.0},
+          {"server_us", server * 1000},
+          {"reply_us", 0.0}};
+}
+
+json failed(const char* method) {
+  json one = call(method, "", 2000, 0);
+  one["outcome"] = "local_error";
+  one["reason"] = "peer_unreachable";
+  one["waited_us"] = one["took_us"];
+  for (const char* key : {"wire_us", "peer_us", "server_us", "reply_us"}) one[key] = nullptr;
+  return one;
+}
+
+TEST(Slow, NamesThePlaceOfMostOfTheTime) {
+  const json slow = {
+      {"slow",
+       {failed("put"), call("get", "host-c", 500, 480), call("get", "host-c", 300, 290),
+        call("get", "host-b", 40, 2), call("scan", "host-b", 30, 14)}}};
+  const std::string text = slow_text(slow, 1012, kToAPipe);
+  const std::string groups = text.substr(0, text.find("\n\n"));
+  EXPECT_THAT(groups, MatchesRegex("FUNCTION +PEER +CALLS +SLOWEST +MOSTLY\n"
+                                   "Kv.put +- +1 +2 s +waiting in this daemon 100 %\n"
+                                   "Kv.get +host-c +2 +500 ms +in the server 96 %\n"
+                                   "Kv.get +host-b +1 +40 ms +between the hosts 93 %\n"
+                                   "Kv.scan +host-b +1 +30 ms +between the hosts 50 %"));
+  EXPECT_THAT(text, HasSubstr("12 s"));
+  EXPECT_THAT(text, HasSubstr("peer_unreachable"));
+}
+
+TEST(Slow, SaysIfNoPlaceHasMostOfTheTime) {
+  json one = call("get", "host-b", 100, 30);
+  one["wire_us"] = nullptr;
+  one["server_us"] = nullptr;
+  EXPECT_THAT(slow_text({{"slow", {one}}}, 1000, kToAPipe), HasSubstr("not known"));
+}
+
+TEST(Slow, ShowsTwentyCallsAndCountsTheOthers) {
+  json calls = json::array();
+  for (int i = 0; i < 25; ++i) calls.push_back(call("get", "host-b", 100 - i, 50));
+  const std::string text = slow_text({{"slow", calls}}, 1000, kToAPipe);
+  EXPECT_THAT(text, AllOf(HasSubstr("81 ms"), Not(HasSubstr("80 ms")),
+                          HasSubstr("(5 more; --json has all)\n")));
+}
+
+TEST(Slow, SaysIfThereWereNoCalls) {
+  EXPECT_EQ(slow_text({{"slow", json::array()}}, 1000, kToAPipe),
+            "no call of a local client has ended in the last minutes\n");
+}
+
+TEST(Slow, SelectsFunctions) {
+  const json slow = {{"slow", {call("get", "b", 2, 1), call("put", "b", 2, 1)}}};
+  EXPECT_EQ(slow_wanted(slow, "").at("slow").size(), 2u);
+  EXPECT_EQ(slow_wanted(slow, "Kv").at("slow").size(), 2u);
+  EXPECT_EQ(slow_wanted(slow, "Kv.put").at("slow").size(), 1u);
+  EXPECT_EQ(slow_wanted(slow, "Kv.put").at("slow")[0].at("method"), "put");
+  EXPECT_EQ(slow_wanted(slow, "K").at("slow").size(), 0u);
+}
+
+}  // namespace
+}  // namespace hat::hatctl
