@@ -33,6 +33,8 @@ const char* invalid(const FrameHeader& header, uint32_t payload_bytes_max) {
     case FrameKind::kDetach:
     case FrameKind::kDetached:
     case FrameKind::kAttach:
+    case FrameKind::kResume:
+    case FrameKind::kResumed:
       return header.stream != 0 ? nullptr : "a frame of a stream has no stream number";
     case FrameKind::kCall:
     case FrameKind::kReply:

@@ -84,6 +84,10 @@ enum class FrameKind : uint8_t {
   // initiator: a stream begins as with kOpen, but uses a connection to the server that was kept;
   // the payload is the ConnectionToken of this connection, then the service's name.
   kAttach,
+  // Since link version 9: the next two frames let a stream continue on the link's TCP connection
+  // after the loss of its RDMA lane. Only the TCP connection carries them.
+  kResume,   // initiator: the stream's lane is lost; payload is the initiator's LaneCounts
+  kResumed,  // acceptor, instead of a kReset: no frame was lost, and the stream continues
 };
 
 // Returns true if only the TCP connection of a link carries frames of this kind: frames about the
@@ -131,13 +135,12 @@ constexpr std::optional<Polling> polling_in(uint8_t flags) {
 }
 
 // On kReply: three bits of the header's flags, and the field `replies`, say how long the call was
-// at the server's host (engine/served_times.h). Since link version 8.
+// at the server's host (engine/served_times.h). Since link version 9.
 inline constexpr uint8_t kWaitedShift = 4;
 inline constexpr uint8_t kWaitedMask = 7 << kWaitedShift;
 
-inline constexpr uint8_t kFlagsKnown = kLastPiece | kOutcomeMask | kEarly | kSeveral | kPollingMask;
-static_assert((kWaitedMask & ~(kSeveral | kPollingMask)) == 0,
-              "daemons of link version 8 know them");
+inline constexpr uint8_t kFlagsKnown =
+    kLastPiece | kOutcomeMask | kEarly | kSeveral | kPollingMask | kWaitedMask;
 
 struct FrameHeader {           // little-endian
   uint32_t payload_bytes = 0;  // at most kFramePayloadBytesMax, or kMessageBytesMax on RDMA lanes
@@ -178,6 +181,15 @@ struct FailMeta {
   uint8_t delivered = 0;  // 1: the server may have seen the call
 };
 static_assert(sizeof(FailMeta) == 2);
+
+// The frames of one stream that one side has sent on RDMA lanes and received from RDMA lanes since
+// the stream began. If `sent` of each side equals `received` of the other side, no frame was lost
+// or is on its way.
+struct LaneCounts {
+  uint64_t sent = 0;
+  uint64_t received = 0;
+};
+static_assert(sizeof(LaneCounts) == 16 && std::has_unique_object_representations_v<LaneCounts>);
 
 // A message travels in pieces of at most kPieceBytesMax bytes. One frame can hold a piece, its
 // CallMeta, and the names of a function and a service.

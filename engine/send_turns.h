@@ -17,7 +17,8 @@
 //
 // Bounds   Between two turns of a waiting stream, each other stream of its group and priority has
 //          at most one turn, and each other group has at most kTurnBytes for each turn of the
-//          stream's group. A turn exceeds kTurnBytes by at most the bytes of one send.
+//          stream's group. Of the bytes of a group, a waiting priority gets at least its part, that
+//          is 1/21 for low. A turn exceeds kTurnBytes by at most the bytes of one send.
 // Memory   Only the first stream of a group makes the object allocate.
 // Thread   the lane's worker.
 #pragma once

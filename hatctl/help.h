@@ -113,19 +113,22 @@ by function and peer with the place that took most of the time, and then up to 2
 them with the time at each place:
 
   TOOK     from the first byte of the request to the last byte of the reply, or until
-           hatrpcd answered itself
+           hatrpcd answered itself, or the client closed its connection
   WAITED   in this daemon, until the request was sent: for a link, an RDMA lane, space,
            or the end of an earlier attempt
   WIRE     between the hosts, and in the event loops of the two daemons
-  PEER     in the peer's daemon, until the server had a part of the request: for the
-           rest of the request, or a connection to the server
-  SERVER   in the server, until the first byte of the reply
+  PEER     in the peer's daemon, until it passed a part of the request to a connection
+           to the server: for a shared connection, or for the rest of a request that
+           must be checked
+  SERVER   from then to the first byte of the reply: in the server, which may also wait
+           for the connection to be made or for the rest of the request
   REPLY    until the last byte of the reply
 
 WIRE, PEER and SERVER are "-" if no reply came, or if the peer's daemon is too old to
 report them. PEER and SERVER are rounded to eighths of their sum. RESULT is the outcome
-of the call, or the reason if hatrpcd answered itself. For each function and worker at
-most 16 calls of a minute are kept. The exit status is 1 if there is no such function.
+of the call, or the reason if hatrpcd answered itself. Each worker keeps the 64 slowest
+calls of a minute, of which at most 16 of one function. The exit status is 1 if there
+is no such function.
 
 Examples:
   hatctl slow

@@ -32,8 +32,10 @@ std::string advice_text(const nlohmann::json& advice, const Terminal& terminal);
 // Returns `advice`, reduced to the functions that `wanted` names, as in routes_wanted().
 nlohmann::json advice_wanted(nlohmann::json advice, const std::string& wanted);
 
-// Returns `slow`, the answer to GET /slow, as text: first by function and peer, then the calls.
-std::string slow_text(const nlohmann::json& slow, double unix_now, const Terminal& terminal);
+// Returns `slow`, the answer to GET /slow, reduced to the functions that `wanted` names, as text:
+// first by function and peer, then the calls.
+std::string slow_text(const nlohmann::json& slow, const std::string& wanted, double unix_now,
+                      const Terminal& terminal);
 // Returns `slow`, reduced to the functions that `wanted` names, as in routes_wanted().
 nlohmann::json slow_wanted(nlohmann::json slow, const std::string& wanted);
 

@@ -171,8 +171,10 @@ std::expected<json, int> ask_about_functions(const Session& session, const std::
 int run_slow(const Session& session) {
   const auto answer = ask_about_functions(session, "/slow", "show slow calls");
   if (!answer) return answer.error();
-  const json slow = slow_wanted(*answer, session.options.route);
-  session.options.json ? print_json(slow) : print(slow_text(slow, unix_now(), session.terminal));
+  const std::string& wanted = session.options.route;
+  const json slow = slow_wanted(*answer, wanted);
+  session.options.json ? print_json(slow)
+                       : print(slow_text(slow, wanted, unix_now(), session.terminal));
   return kDone;
 }
 

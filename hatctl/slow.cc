@@ -5,6 +5,7 @@
 #include <array>
 #include <cmath>
 #include <map>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -32,6 +33,11 @@ constexpr std::array kParts = {
     Part{"reply_us", "REPLY", "receiving the reply"},
 };
 
+// Parts that no column shows: a time that the peer's daemon has not divided, and the time of a call
+// that was sent and got no reply.
+constexpr const char* kUndivided = "between the hosts and in the server";
+constexpr const char* kNoReply = "waiting for a reply that did not come";
+
 std::string name_of(const json& call) {
   return call.at("service").get<std::string>() + "." + call.at("method").get<std::string>();
 }
@@ -52,18 +58,29 @@ std::string result_of(const json& call) {
 struct Group {
   size_t calls = 0;
   double slowest = 0;
-  double took = 0;                         // of all of them
-  std::array<double, kParts.size()> in{};  // of `took`, by part
+  double took = 0;                           // of all of them
+  std::map<std::string_view, double> parts;  // of `took`, by the words for the part
 };
+
+void add_parts(const json& call, Group& group) {
+  for (const Part& part : kParts) {
+    const json& time = call.at(part.key);
+    if (!time.is_null()) group.parts[part.words] += time.get<double>();
+  }
+  const json& answered = call.at("answered_us");
+  if (answered.is_null()) {
+    group.parts[kNoReply] += call.at("took_us").get<double>() - call.at("waited_us").get<double>();
+  } else if (call.at("wire_us").is_null()) {
+    group.parts[kUndivided] += answered.get<double>();
+  }
+}
 
 // Returns the part with most of the time: "in the server 97 %".
 std::string mostly_text(const Group& group) {
-  const auto most = std::ranges::max_element(group.in);
-  const double known = group.took == 0 ? 0 : *most / group.took;
-  const auto percent = static_cast<int>(std::lround(100 * known));
-  if (percent < 50) return "at several places, or not known";
-  return std::string(kParts[static_cast<size_t>(most - group.in.begin())].words) + " " +
-         std::to_string(percent) + " %";
+  const auto most =
+      std::ranges::max_element(group.parts, {}, [](const auto& part) { return part.second; });
+  const auto percent = std::lround(100 * most->second / std::max(group.took, 1.0));
+  return std::string(most->first) + " " + std::to_string(percent) + " %";
 }
 
 std::string groups_text(const json& calls, const Terminal& terminal) {
@@ -73,10 +90,7 @@ std::string groups_text(const json& calls, const Terminal& terminal) {
     ++group.calls;
     group.slowest = std::max(group.slowest, call.at("took_us").get<double>());
     group.took += call.at("took_us").get<double>();
-    for (size_t i = 0; i < kParts.size(); ++i) {
-      const json& part = call.at(kParts[i].key);
-      if (!part.is_null()) group.in[i] += part.get<double>();
-    }
+    add_parts(call, group);
   }
   std::vector<std::pair<std::pair<std::string, std::string>, Group>> sorted(groups.begin(),
                                                                             groups.end());
@@ -127,9 +141,13 @@ json slow_wanted(json slow, const std::string& wanted) {
   return slow;
 }
 
-std::string slow_text(const json& slow, double unix_now, const Terminal& terminal) {
+std::string slow_text(const json& slow, const std::string& wanted, double unix_now,
+                      const Terminal& terminal) {
   const json& calls = slow.at("slow");
-  if (calls.empty()) return "no call of a local client has ended in the last minutes\n";
+  if (calls.empty()) {
+    return wanted.empty() ? "no call of a local client has ended in the last minutes\n"
+                          : "no call of " + wanted + " is among the slowest of the last minutes\n";
+  }
   return groups_text(calls, terminal) + "\n" + calls_text(calls, unix_now, terminal);
 }
 

@@ -24,6 +24,7 @@ json call(const char* method, const char* peer, double took, double server) {
           {"reason", nullptr},
           {"took_us", took * 1000},
           {"waited_us", 1000.0},
+          {"answered_us", (took - 1) * 1000},
           {"wire_us", (took - server - 1) * 1000},
           {"peer_us", 0.0},
           {"server_us", server * 1000},
@@ -35,7 +36,9 @@ json failed(const char* method) {
   one["outcome"] = "local_error";
   one["reason"] = "peer_unreachable";
   one["waited_us"] = one["took_us"];
-  for (const char* key : {"wire_us", "peer_us", "server_us", "reply_us"}) one[key] = nullptr;
+  for (const char* key : {"answered_us", "wire_us", "peer_us", "server_us", "reply_us"}) {
+    one[key] = nullptr;
+  }
   return one;
 }
 
@@ -44,7 +47,7 @@ TEST(Slow, NamesThePlaceOfMostOfTheTime) {
       {"slow",
        {failed("put"), call("get", "host-c", 500, 480), call("get", "host-c", 300, 290),
         call("get", "host-b", 40, 2), call("scan", "host-b", 30, 14)}}};
-  const std::string text = slow_text(slow, 1012, kToAPipe);
+  const std::string text = slow_text(slow, "", 1012, kToAPipe);
   const std::string groups = text.substr(0, text.find("\n\n"));
   EXPECT_THAT(groups, MatchesRegex("FUNCTION +PEER +CALLS +SLOWEST +MOSTLY\n"
                                    "Kv.put +- +1 +2 s +waiting in this daemon 100 %\n"
@@ -55,24 +58,30 @@ TEST(Slow, NamesThePlaceOfMostOfTheTime) {
   EXPECT_THAT(text, HasSubstr("peer_unreachable"));
 }
 
-TEST(Slow, SaysIfNoPlaceHasMostOfTheTime) {
-  json one = call("get", "host-b", 100, 30);
-  one["wire_us"] = nullptr;
-  one["server_us"] = nullptr;
-  EXPECT_THAT(slow_text({{"slow", {one}}}, 1000, kToAPipe), HasSubstr("not known"));
+TEST(Slow, SaysSoIfTheTimeIsNotDivided) {
+  json old = call("get", "host-b", 100, 30);
+  for (const char* key : {"wire_us", "peer_us", "server_us"}) old[key] = nullptr;
+  EXPECT_THAT(slow_text({{"slow", {old}}}, "", 1000, kToAPipe),
+              HasSubstr("between the hosts and in the server 99 %"));
+  json late = failed("get");
+  late["waited_us"] = 1000.0;
+  EXPECT_THAT(slow_text({{"slow", {late}}}, "", 1000, kToAPipe),
+              HasSubstr("waiting for a reply that did not come 100 %"));
 }
 
 TEST(Slow, ShowsTwentyCallsAndCountsTheOthers) {
   json calls = json::array();
   for (int i = 0; i < 25; ++i) calls.push_back(call("get", "host-b", 100 - i, 50));
-  const std::string text = slow_text({{"slow", calls}}, 1000, kToAPipe);
+  const std::string text = slow_text({{"slow", calls}}, "", 1000, kToAPipe);
   EXPECT_THAT(text, AllOf(HasSubstr("81 ms"), Not(HasSubstr("80 ms")),
                           HasSubstr("(5 more; --json has all)\n")));
 }
 
 TEST(Slow, SaysIfThereWereNoCalls) {
-  EXPECT_EQ(slow_text({{"slow", json::array()}}, 1000, kToAPipe),
+  EXPECT_EQ(slow_text({{"slow", json::array()}}, "", 1000, kToAPipe),
             "no call of a local client has ended in the last minutes\n");
+  EXPECT_EQ(slow_text({{"slow", json::array()}}, "Kv.get", 1000, kToAPipe),
+            "no call of Kv.get is among the slowest of the last minutes\n");
 }
 
 TEST(Slow, SelectsFunctions) {

@@ -8,7 +8,7 @@
 //   GET /healthz, /healthz/live
 //   GET /readyz, /healthz/ready
 //   GET /routes, /status, /functions,
-//       /advice
+//       /advice, /slow
 //
 // Only root and the daemon's own user may use POST: the server checks the caller's user id
 // (SO_PEERCRED) on the unix socket.

@@ -368,6 +368,8 @@ void add_peer_events(Page& page, Control& control) {
            "Links to the peer that ended because no client needed them, on all workers."},
           {"hatrpc_peer_ejections_total",
            "How often calls began to prefer other peers, because calls at this peer have failed."},
+          {"hatrpc_streams_resumed_total",
+           "Streams to the peer that continued over TCP after the loss of their RDMA lane."},
       }};
   for (size_t i = 0; i < kMetrics.size(); ++i) {
     auto& family = page.family(kMetrics[i].first, kMetrics[i].second, MetricType::Counter);

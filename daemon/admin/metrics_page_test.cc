@@ -260,6 +260,8 @@ TEST_F(Exposition, AddsUpTheEventsOfEachPeer) {
   first.add("host-b", PeerEvent::kEjection);
   EXPECT_EQ(value("hatrpc_idle_links_ended_total", {{"peer", "host-b"}}), FakeControl::kWorkers);
   EXPECT_EQ(value("hatrpc_peer_ejections_total", {{"peer", "host-b"}}), 1);
+  first.add("host-b", PeerEvent::kResume);
+  EXPECT_EQ(value("hatrpc_streams_resumed_total", {{"peer", "host-b"}}), 1);
 }
 
 TEST_F(Exposition, SaysThatItDrains) {

@@ -100,13 +100,14 @@ enum class PeerEvent : uint8_t {
   kSession,   // a session came up; reconnects count
   kIdleEnd,   // a link ended because no client needed it
   kEjection,  // calls began to prefer other peers, because calls at this one have failed
+  kResume,    // a stream continued after the loss of its RDMA lane
 };
 
 // Counts events by peer. A reload can add peers, so this class has a lock. A worker takes it only
 // when an event occurs.
 class PeerEvents {
  public:
-  using Counts = std::array<uint64_t, 3>;  // by PeerEvent
+  using Counts = std::array<uint64_t, 4>;  // by PeerEvent
 
   // Counts the events of this peer from now on. Does nothing if they are counted.
   void add_peer(const std::string& peer) {

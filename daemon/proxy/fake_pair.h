@@ -69,6 +69,10 @@ class FakePair {
   struct Server {
     engine::CoreCounts cores{8, 8};
     uint16_t link_version = engine::kLinkVersion;
+    UpstreamMode mode = UpstreamMode::kMirror;
+    // The caller's endpoint has a second peer, host-c, with which no link comes up.
+    bool is_one_of_two = false;
+    uint16_t caller_link_version = engine::kLinkVersion;
   };
 
   // The server's worker polls for this time after a call with adaptive polling, and the caller's
@@ -87,17 +91,24 @@ class FakePair {
     NodeConfig caller{.node = "host-a"};
     caller.peers = {{"host-b", *parse_address("tcp:127.0.0.1:9465"), {}}};
     caller.endpoints = {{*parse_address("tcp:127.0.0.1:9090"), "Kv", {"host-b"}}};
+    if (server_host.is_one_of_two) {
+      caller.peers.push_back({"host-c", *parse_address("tcp:127.0.0.1:9466"), {}});
+      caller.endpoints[0].peers.emplace_back("host-c");
+    }
     NodeConfig server{.node = "host-b"};
-    server.serves = {{"Kv", *parse_address("tcp:127.0.0.1:9091")}};
+    server.serves = {{"Kv", *parse_address("tcp:127.0.0.1:9091"), server_host.mode}};
     server.limits.spin = kServerSpin;
     a_.start(reactor_, std::move(caller), function, caller_host);
     b_.start(reactor_, std::move(server), function,
              {server_host.cores.cores, server_host.cores.nic_cores, true, ""});
-    here_ = reactor_.wires.back();
+    here_ = reactor_.wires.front();
     b_.worker->accept_link(accept());
     there_ = reactor_.wires.back();
+    reactor_.end_iteration();
+    if (server_host.caller_link_version != engine::kLinkVersion) {
+      make_older(here_->written, server_host.caller_link_version);
+    }
     if (server_host.link_version != engine::kLinkVersion) {
-      reactor_.end_iteration();
       carry(*here_, there_);
       reactor_.end_iteration();
       make_older(there_->written, server_host.link_version);
@@ -115,11 +126,24 @@ class FakePair {
     FakeNode::read(here_);
     reactor_.end_iteration();
   }
-  // Ends the link's TCP connection on the caller's side.
-  void lose_link() {
-    here_->end = true;
-    here_->notify_readable();
+  // Delivers bytes to the server's node over the link's TCP connection, as if the caller had sent
+  // them.
+  void server_receives_over_tcp(const std::string& bytes) {
+    there_->incoming += bytes;
+    FakeNode::read(there_);
     reactor_.end_iteration();
+  }
+  // Returns the two ends of the link's TCP connection, on the caller's and on the server's side.
+  // Their member `written` has the bytes that pass() will deliver to the other side.
+  const WirePointer& caller_link() const { return here_; }
+  const WirePointer& server_link() const { return there_; }
+  // Returns the server's connection, which the server's node has opened last.
+  const WirePointer& server_connection() {
+    if (server_ == nullptr) {
+      server_ = reactor_.wires.back();
+      server_->events->on_writable();
+    }
+    return server_;
   }
   WirePointer connect_client() {
     a_.worker->accept_client(0, accept());
@@ -152,14 +176,15 @@ class FakePair {
     reactor_.end_iteration();
     return here_->written.find(request.substr(4)) != std::string::npos;
   }
+  // Lets the server reply. The reply waits at the server's node, or on an RDMA lane.
+  void server_replies(const std::string& reply) {
+    server_connection()->incoming += reply;
+    FakeNode::read(server_);
+    reactor_.end_iteration();
+  }
   // Lets the server reply. Returns what the client gets until 50 ms later.
   std::string answer(const WirePointer& client, const std::string& reply) {
-    if (server_ == nullptr) {
-      server_ = reactor_.wires.back();
-      server_->events->on_writable();
-    }
-    server_->incoming += reply;
-    FakeNode::read(server_);
+    server_replies(reply);
     pass(std::chrono::milliseconds(50));
     return std::exchange(client->written, {});
   }

@@ -7,6 +7,7 @@
 
 #include "engine/fabric/loop/loop_fabric.h"
 #include "engine/rdma/lane_side.h"
+#include "tests/fake_reactor.h"
 
 namespace hat {
 namespace {

@@ -165,10 +165,13 @@ ROWS = {
                        "{{instance}} → {{peer}}"), width=12, height=7),
         graph("Peers that fail",
               "Retries: calls that were sent again after a failure, mostly to another peer. Ejections: times in which "
-              "calls prefer other peers (docs/discovery.md).", "none",
+              "calls prefer other peers (docs/discovery.md). Resumes: connections that continued over TCP after the "
+              "loss of their RDMA lane (docs/link.md).", "none",
               (f'sum by (instance) (increase(hatrpc_retries_total{NODE}[5m]))', "{{instance}}: retries"),
               (f'sum by (instance, peer) (increase(hatrpc_peer_ejections_total{PEER}[5m]))',
-               "{{instance}} → {{peer}}: ejections"), width=12, height=7),
+               "{{instance}} → {{peer}}: ejections"),
+              (f'sum by (instance, peer) (increase(hatrpc_streams_resumed_total{PEER}[5m]))',
+               "{{instance}} → {{peer}}: resumes"), width=12, height=7),
         graph("Bytes sent from rings without a copy",
               "Bytes that RDMA lanes sent directly from the rings of applications.", "Bps",
               (f'sum by (instance) ({rate("hatrpc_zero_copy_bytes_total", NODE)})', "{{instance}}"),

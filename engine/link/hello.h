@@ -28,9 +28,10 @@ namespace hat::engine {
 //   5  the frames kDetach, kDetached and kAttach
 //   6  the id in a CallMeta; the flag kSeveral
 //   7  the cores of the acceptor's host, in its hello
-//   8  the polling mode in the flags of a kCall frame; the times in a kReply frame
+//   8  the polling mode in the flags of a kCall frame
+//   9  the frames kResume and kResumed; the times in a kReply frame
 inline constexpr uint16_t kLinkVersionMin = 1;
-inline constexpr uint16_t kLinkVersion = 8;
+inline constexpr uint16_t kLinkVersion = 9;
 inline constexpr uint16_t kLinkVersionOfCosts = 2;
 inline constexpr uint16_t kLinkVersionOfDenials = 3;
 inline constexpr uint16_t kLinkVersionOfNonces = 3;
@@ -39,6 +40,8 @@ inline constexpr uint16_t kLinkVersionOfMoves = 5;
 inline constexpr uint16_t kLinkVersionOfIds = 6;
 inline constexpr uint16_t kLinkVersionOfCores = 7;
 inline constexpr uint16_t kLinkVersionOfPollings = 8;
+inline constexpr uint16_t kLinkVersionOfResumes = 9;
+inline constexpr uint16_t kLinkVersionOfTimes = 9;
 
 struct Hello {
   uint16_t version_min = kLinkVersionMin;
@@ -61,18 +64,20 @@ struct Hello {
   friend bool operator==(const Hello&, const Hello&) = default;
 };
 
-// Returns true if the peer's link version includes the frame kBound. The next five functions do so
+// Returns true if the peer's link version includes the frame kBound. The next six functions do so
 // for the frames kDetach, kDetached and kAttach (knows_moves()), for the field CallMeta::id
-// (knows_ids()), for nonces (knows_nonces()), for Hello::cores (knows_cores()), and for the polling
-// mode in a kCall frame (knows_pollings()).
+// (knows_ids()), for nonces (knows_nonces()), for Hello::cores (knows_cores()), for the polling
+// mode in a kCall frame (knows_pollings()), and for the frames kResume and kResumed
+// (knows_resumes()).
 inline bool knows_bound(const Hello& peer) { return peer.version_max >= kLinkVersionOfBound; }
 inline bool knows_moves(const Hello& peer) { return peer.version_max >= kLinkVersionOfMoves; }
 inline bool knows_ids(const Hello& peer) { return peer.version_max >= kLinkVersionOfIds; }
 inline bool knows_nonces(const Hello& peer) { return peer.version_max >= kLinkVersionOfNonces; }
 inline bool knows_cores(const Hello& peer) { return peer.version_max >= kLinkVersionOfCores; }
 inline bool knows_pollings(const Hello& peer) { return peer.version_max >= kLinkVersionOfPollings; }
+inline bool knows_resumes(const Hello& peer) { return peer.version_max >= kLinkVersionOfResumes; }
 // Returns true if the peer accepts the flags of a kReply frame that are a part of the times.
-inline bool knows_times(const Hello& peer) { return knows_pollings(peer); }
+inline bool knows_times(const Hello& peer) { return peer.version_max >= kLinkVersionOfTimes; }
 
 // Returns the number of bytes of a CallMeta on a link with this peer: the field `id` is absent on
 // links with older peers.

@@ -138,8 +138,8 @@ std::string frames(Random& random, const std::string& target) {
                            kServices[random.below(std::size(kServices))]);
       continue;
     }
-    header.kind = static_cast<FrameKind>(random.between(static_cast<uint64_t>(FrameKind::kPing),
-                                                        static_cast<uint64_t>(FrameKind::kAttach)));
+    header.kind = static_cast<FrameKind>(random.between(
+        static_cast<uint64_t>(FrameKind::kPing), static_cast<uint64_t>(FrameKind::kResumed)));
     if (is_of_link(header.kind) && header.kind < FrameKind::kLaneOpen) header.stream = 0;
     if (random.percent(60)) header.call = random.below(calls + 2);
     bytes += frame(header, noise(random, 200));

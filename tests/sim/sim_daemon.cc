@@ -24,6 +24,7 @@ void SimDaemon::start() {
   network_.say(node_->node + " starts");
   by_rdma_before_ = calls_by_rdma();
   retries_before_ = retries();
+  resumes_before_ = resumes();
   counters_ = std::make_unique<WorkerCounters>();
   metrics_ = std::make_unique<MetricsRegistry>(1);
   detached_ = std::make_unique<DetachedConnections>();
@@ -118,6 +119,15 @@ uint64_t SimDaemon::trials_now() const {
   uint64_t sum = 0;
   if (worker_ == nullptr) return sum;
   for (const LearnedStatus& learned : worker_->learned_status()) sum += learned.trials;
+  return sum;
+}
+
+uint64_t SimDaemon::resumes_now() const {
+  if (!counters_) return 0;
+  uint64_t sum = 0;
+  for (const auto& [peer, counts] : counters_->peer_events.all()) {
+    sum += counts[static_cast<size_t>(PeerEvent::kResume)];
+  }
   return sum;
 }
 

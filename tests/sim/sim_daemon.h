@@ -44,6 +44,8 @@ class SimDaemon {
   uint64_t trials() const { return trials_before_ + trials_now(); }
   // Returns how often calls of clients were sent again.
   uint64_t retries() const { return retries_before_ + retries_now(); }
+  // Returns how often streams of clients continued after the loss of their RDMA lane.
+  uint64_t resumes() const { return resumes_before_ + resumes_now(); }
   // Returns a text that lists the open connections, buffered bytes and calls in flight that the
   // running daemon counts. An idle daemon has none of these, so the text must be empty.
   std::string not_at_rest() const;
@@ -52,6 +54,7 @@ class SimDaemon {
   uint64_t calls_by_rdma_now() const;
   uint64_t trials_now() const;
   uint64_t retries_now() const;
+  uint64_t resumes_now() const;
   std::shared_ptr<const RoutingTable> make_routes();
   void leave_if_drained(uint64_t generation, TimePoint until);
 
@@ -67,6 +70,7 @@ class SimDaemon {
   uint64_t late_drains_ = 0;
   uint64_t by_rdma_before_ = 0;  // calls by RDMA before the daemon's last start
   uint64_t retries_before_ = 0;  // retries before the daemon's last start
+  uint64_t resumes_before_ = 0;  // resumes before the daemon's last start
   uint64_t trials_before_ = 0;   // trials before the daemon's last end
   LearnedChoices kept_;          // what was learned before the daemon's last end
   std::unique_ptr<WorkerCounters> counters_;

@@ -79,6 +79,7 @@ int run_seeds(const Options& options) {
     sum.by_rdma += verdict.by_rdma;
     sum.trials += verdict.trials;
     sum.retries += verdict.retries;
+    sum.resumes += verdict.resumes;
     sum.events += verdict.events;
     if (verdict.broken.empty()) continue;
     ++failed;
@@ -100,16 +101,20 @@ int run_seeds(const Options& options) {
     std::printf("hardly a call was sent again: retries were not tested\n");
     ++failed;
   }
+  if (options.count >= kSeedsOfRelease && sum.resumes < options.count / kScenarios / 4) {
+    std::printf("hardly a stream continued after the loss of its lane: resumes were not tested\n");
+    ++failed;
+  }
   const auto took = std::chrono::steady_clock::now() - start;
   std::printf(
       "%llu seeds from %llu: %llu failed; %llu calls, %llu by RDMA, %llu trials, %llu retries, "
-      "%llu replies, %llu exceptions, %llu events, %.1f s\n",
+      "%llu resumes, %llu replies, %llu exceptions, %llu events, %.1f s\n",
       static_cast<unsigned long long>(options.count), static_cast<unsigned long long>(options.from),
       static_cast<unsigned long long>(failed), static_cast<unsigned long long>(sum.calls),
       static_cast<unsigned long long>(sum.by_rdma), static_cast<unsigned long long>(sum.trials),
-      static_cast<unsigned long long>(sum.retries), static_cast<unsigned long long>(sum.replies),
-      static_cast<unsigned long long>(sum.exceptions), static_cast<unsigned long long>(sum.events),
-      std::chrono::duration<double>(took).count());
+      static_cast<unsigned long long>(sum.retries), static_cast<unsigned long long>(sum.resumes),
+      static_cast<unsigned long long>(sum.replies), static_cast<unsigned long long>(sum.exceptions),
+      static_cast<unsigned long long>(sum.events), std::chrono::duration<double>(took).count());
   return failed == 0 ? 0 : 1;
 }
 

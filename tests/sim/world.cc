@@ -376,6 +376,7 @@ Verdict World::run() {
           daemons_.front()->calls_by_rdma(),
           daemons_.front()->trials(),
           daemons_.front()->retries(),
+          daemons_.front()->resumes(),
           network_.events_run(),
           network_.fingerprint()};
 }

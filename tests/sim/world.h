@@ -76,6 +76,7 @@ struct Verdict {
   uint64_t by_rdma = 0;  // how many of `calls` used RDMA
   uint64_t trials = 0;   // of other choices than the current one, for learned plans
   uint64_t retries = 0;  // calls that were sent again
+  uint64_t resumes = 0;  // streams that continued after the loss of their RDMA lane
   uint64_t events = 0;
   uint64_t fingerprint = 0;
 };

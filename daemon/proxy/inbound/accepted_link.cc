@@ -16,7 +16,7 @@ using engine::FrameKind;
 
 namespace {
 constexpr size_t kLostStreamsMax = 1024;
-}
+}  // namespace
 
 AcceptedLink::AcceptedLink(Worker& worker, engine::SessionOptions options,
                            const engine::OpenStream& open)
@@ -127,7 +127,10 @@ void AcceptedLink::take(uint32_t lane, const FrameHeader& header, engine::Bytes 
   }
   const auto stream = streams_.find(header.stream);
   if (stream != streams_.end()) return stream->second->on_frame(lane, header, payload);
-  if (lane == 0) return;
+  if (lane == 0) {
+    if (header.kind == FrameKind::kResume) refuse_to_resume(header.stream);
+    return;
+  }
   // The stream has ended in this daemon, but the peer may not know this if the lane that carried
   // the stream's last frame is lost. A new call is therefore answered with a kReset frame. The
   // answer's `replies` makes the peer's RDMA lane expect one reply less, as the call gets no reply.
@@ -143,10 +146,18 @@ void AcceptedLink::take(uint32_t lane, const FrameHeader& header, engine::Bytes 
   }
   // Another kReset frame with the reason was sent over TCP when the stream lost its lane. The
   // answer has the reason too, because the answer can arrive before the other kReset frame.
-  constexpr std::string_view kDetail = "RDMA lane: the lane that carried the stream was lost";
   const engine::FailMeta meta{engine::Failure::kLinkLost, 1};
-  this->lane(lane).frames->send(
-      answer, {std::as_bytes(std::span(&meta, 1)), std::as_bytes(std::span(kDetail))});
+  this->lane(lane).frames->send(answer, {std::as_bytes(std::span(&meta, 1)),
+                                         std::as_bytes(std::span(ServerStream::kLaneLost))});
+}
+
+// Answers a kResume frame of a stream that has ended in this daemon: the frame that has ended the
+// stream may be lost with its lane.
+void AcceptedLink::refuse_to_resume(uint32_t stream) {
+  const engine::FailMeta meta{engine::Failure::kLinkLost, 1};
+  session_->lane().send(
+      {.kind = FrameKind::kReset, .stream = stream},
+      {std::as_bytes(std::span(&meta, 1)), std::as_bytes(std::span(ServerStream::kLaneLost))});
 }
 
 void AcceptedLink::attach_stream(uint32_t lane, const FrameHeader& header, engine::Bytes payload) {
@@ -268,20 +279,26 @@ engine::Landing AcceptedLink::on_lane_landing(engine::LaneSet&, uint32_t lane,
   return stream->second->landing_for(header, {lane, link_memory(), landings_, is_next});
 }
 
-// Ends the streams on the lane at both sides, because frames that were on their way can be lost.
+// Suspends the streams on the lane until the peer asks whether they can continue. With a peer of an
+// older link version, ends them at both sides, because frames that were on their way can be lost.
 void AcceptedLink::on_lane_down(engine::LaneSet&, uint32_t lane, bool was_up,
                                 const std::string& reason) {
   if (was_up) {
     VLOG(1) << "peer " << session_->peer().node << ": RDMA lane " << lane << " down: " << reason;
   }
+  const bool may_resume = session_->up() && knows_resumes(peer());
   std::vector<ServerStream*> lost;
   for (const auto& [id, stream] : streams_) {
-    // If the peer has ended its direction of the stream, all its frames have arrived. The replies
-    // that are due go over TCP, after the frame that closes the lane.
-    if (!stream->leave_lane(lane) || stream->peer_has_ended()) continue;
+    // If a peer of an older link version has ended its direction of the stream, all its frames have
+    // arrived. The replies that are due go over TCP, after the frame that closes the lane.
+    if (!stream->leave_lane(lane) || (!may_resume && stream->peer_has_ended())) continue;
     lost.push_back(stream.get());
     lost_.push_back(id);
     if (lost_.size() > kLostStreamsMax) lost_.pop_front();
+  }
+  if (may_resume) {
+    for (ServerStream* stream : lost) stream->suspend();
+    return;
   }
   for (ServerStream* stream : lost) stream->stop_waiting();
   for (ServerStream* stream : lost) stream->on_lane_lost(reason);

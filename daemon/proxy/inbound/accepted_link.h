@@ -102,6 +102,7 @@ class AcceptedLink final : private engine::SessionEvents,
   void open_stream(uint32_t lane, const engine::FrameHeader& header, engine::Bytes payload,
                    const engine::ConnectionToken* token);
   void attach_stream(uint32_t lane, const engine::FrameHeader& header, engine::Bytes payload);
+  void refuse_to_resume(uint32_t stream);
 
   Result<std::shared_ptr<engine::CalibrationJob>> answer(const engine::CostOpen& open) override;
 

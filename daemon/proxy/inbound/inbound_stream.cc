@@ -17,7 +17,9 @@ using engine::FrameKind;
 
 InboundStream::InboundStream(AcceptedLink& link, uint32_t id, uint32_t lane,
                              engine::SendTurns::Member& turn)
-    : link_(link), id_(id), lane_(link.lane(lane)), turn_(turn) {}
+    : link_(link), id_(id), lane_(link.lane(lane)), turn_(turn) {
+  if (lane_.rdma != nullptr) counts_.received = 1;  // the frame that begins the stream
+}
 
 void InboundStream::change_to(State next) {
   DCHECK(state_ < next) << "a stream only advances";
@@ -38,6 +40,11 @@ bool InboundStream::move_to(uint32_t lane) {
   turn_.stop_waiting_for_turn();
   lane_ = link_.lane(lane);
   return true;
+}
+
+void InboundStream::resume() {
+  suspended_ = false;
+  move_to(0);
 }
 
 // --- Bytes from the peer ---
@@ -67,13 +74,13 @@ void InboundStream::grant_if_worth_it() {
 void InboundStream::answer_sync() {
   const uint64_t number = std::exchange(pending_sync_, 0);
   if (number == 0) return;
-  lane_.frames->send({.kind = FrameKind::kSynced, .stream = id_, .call = number}, {});
+  send(lane_, {.kind = FrameKind::kSynced, .stream = id_, .call = number}, {});
 }
 
 // --- Bytes to the peer ---
 
 size_t InboundStream::budget() {
-  if (is_closed() || send_credit_ <= 0) return 0;
+  if (is_closed() || suspended_ || send_credit_ <= 0) return 0;
   return std::min(static_cast<size_t>(send_credit_), lane_.frames->turns().budget(turn_));
 }
 
@@ -101,8 +108,10 @@ void InboundStream::send_reply(ServedCall& call, Bytes piece, const ReplyPiece& 
       const auto how = static_cast<uint8_t>(what.outcome);
       header.flags |= static_cast<uint8_t>(engine::kLastPiece | how << engine::kOutcomeShift);
     }
-    if (source == nullptr || !source->send_zero_copy(link_, call.lane, header, part)) {
-      call.lane.frames->send(header, {part});
+    if (source != nullptr && source->send_zero_copy(link_, call.lane, header, part)) {
+      ++counts_.sent;
+    } else {
+      send(call.lane, header, {part});
     }
   } while (!piece.empty());
 }
@@ -116,20 +125,20 @@ void InboundStream::set_times(FrameHeader& first, const ServedCall& call) const 
 
 // Reports that the call was oneway. Without this frame, the client's side would wait for a reply.
 void InboundStream::send_no_reply(const ServedCall& call) {
-  call.lane.frames->send({.kind = FrameKind::kReply,
-                          .flags = engine::kLastPiece | engine::kNoReply,
-                          .stream = id_,
-                          .call = call.ordinal},
-                         {});
+  send(call.lane,
+       {.kind = FrameKind::kReply,
+        .flags = engine::kLastPiece | engine::kNoReply,
+        .stream = id_,
+        .call = call.ordinal},
+       {});
 }
 
 void InboundStream::send_failure(const ServedCall& call, Failure failure, bool delivered,
                                  std::string_view detail) {
   const engine::FailMeta meta{as_peer_knows(failure), delivered};
   const uint16_t due = call.is_due() ? 1 : 0;
-  call.lane.frames->send(
-      {.kind = FrameKind::kFail, .replies = due, .stream = id_, .call = call.ordinal},
-      {std::as_bytes(std::span(&meta, 1)), std::as_bytes(std::span(detail))});
+  send(call.lane, {.kind = FrameKind::kFail, .replies = due, .stream = id_, .call = call.ordinal},
+       {std::as_bytes(std::span(&meta, 1)), std::as_bytes(std::span(detail))});
 }
 
 void InboundStream::send_raw(Bytes bytes) {
@@ -137,24 +146,23 @@ void InboundStream::send_raw(Bytes bytes) {
   while (!bytes.empty()) {
     const Bytes piece = bytes.first(std::min<size_t>(bytes.size(), engine::kPieceBytesMax));
     bytes = bytes.subspan(piece.size());
-    lane_.frames->send({.kind = FrameKind::kRaw, .stream = id_, .credit = window_.grant()},
-                       {piece});
+    send(lane_, {.kind = FrameKind::kRaw, .stream = id_, .credit = window_.grant()}, {piece});
   }
 }
 
 void InboundStream::send_control(FrameKind kind, Bytes payload) {
-  lane_.frames->send({.kind = kind, .stream = id_}, {payload});
+  send(lane_, {.kind = kind, .stream = id_}, {payload});
 }
 
-void InboundStream::send_reset(Failure failure, std::string_view detail) {
-  const engine::FailMeta meta{as_peer_knows(failure), 1};
-  lane_.frames->send({.kind = FrameKind::kReset, .stream = id_},
-                     {std::as_bytes(std::span(&meta, 1)), std::as_bytes(std::span(detail))});
+void InboundStream::send_reset(Failure failure, std::string_view detail, bool delivered) {
+  const engine::FailMeta meta{as_peer_knows(failure), delivered};
+  send(lane_, {.kind = FrameKind::kReset, .stream = id_},
+       {std::as_bytes(std::span(&meta, 1)), std::as_bytes(std::span(detail))});
 }
 
 void InboundStream::end_due(const InboundLane& lane) {
   if (lane.rdma == nullptr) return;
-  lane.frames->send({.kind = FrameKind::kCredit, .replies = 1, .stream = id_}, {});
+  send(lane, {.kind = FrameKind::kCredit, .replies = 1, .stream = id_}, {});
 }
 
 // Returns `failure`, or another failure that the peer knows if the peer's link version is too old

@@ -12,6 +12,7 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
 #include <string_view>
 
 #include "daemon/proxy/inbound/inbound_lane.h"
@@ -45,8 +46,24 @@ class InboundStream {
   // Changes to the lane with this number. Returns true if the stream was on another lane.
   bool move_to(uint32_t lane);
 
+  // --- The loss of the lane (docs/link.md, "A stream that resumes") ---
+
+  // Makes budget() return 0 until resume(), because the stream's RDMA lane is lost.
+  void suspend() { suspended_ = true; }
+  bool is_suspended() const { return suspended_; }
+  // Continues on the TCP lane.
+  void resume();
+  // Returns what was sent on RDMA lanes and received from RDMA lanes.
+  const engine::LaneCounts& counts() const { return counts_; }
+
   // --- Bytes from the peer ---
 
+  // Records that a frame has arrived from the lane with this number: counts it, and adds the credit
+  // that the peer grants by it.
+  void note_frame(const engine::FrameHeader& header, uint32_t lane) {
+    send_credit_ += header.credit;
+    if (lane != 0) ++counts_.received;
+  }
   // Counts `bytes` bytes that arrived. Returns false if they exceed the stream's window.
   bool take(size_t bytes) { return window_.take(bytes); }
   // Grants new credit for `bytes` bytes that the server has taken or that were dropped, except for
@@ -69,8 +86,6 @@ class InboundStream {
 
   // --- Bytes to the peer ---
 
-  // Adds credit that the peer has granted for sending.
-  void add_credit(uint32_t bytes) { send_credit_ += bytes; }
   // Returns how many bytes of replies can be sent now. If the stream has credit, but the lane takes
   // no bytes, the lane calls the owner's on_turn() when it takes bytes again.
   size_t budget();
@@ -90,7 +105,8 @@ class InboundStream {
                     std::string_view detail);
   void send_raw(Bytes bytes);
   void send_control(engine::FrameKind kind, Bytes payload = {});
-  void send_reset(engine::Failure failure, std::string_view detail);
+  // Ends the stream at the peer. `delivered`: the server may have seen the unanswered calls.
+  void send_reset(engine::Failure failure, std::string_view detail, bool delivered);
   // Reports to the peer that one call on this RDMA lane ends without a reply, because the peer's
   // RDMA lane counts the replies that it expects. Does nothing on the TCP lane.
   void end_due(const InboundLane& lane);
@@ -99,6 +115,11 @@ class InboundStream {
   void set_times(engine::FrameHeader& first, const ServedCall& call) const;
   enum class State : uint8_t { kOpen, kPeerEnded, kClosed };
   void change_to(State next);
+  void send(const InboundLane& lane, const engine::FrameHeader& header,
+            std::initializer_list<engine::Bytes> pieces) {
+    if (lane.rdma != nullptr) ++counts_.sent;
+    lane.frames->send(header, pieces);
+  }
   engine::Failure as_peer_knows(engine::Failure failure) const;
   void spend(size_t bytes);
   void grant_if_worth_it();
@@ -108,6 +129,8 @@ class InboundStream {
   State state_ = State::kOpen;
   InboundLane lane_;
   engine::SendTurns::Member& turn_;
+  engine::LaneCounts counts_;
+  bool suspended_ = false;
   uint64_t pending_sync_ = 0;
   int64_t send_credit_ = engine::kStreamWindowBytes;
   engine::ReceiveWindow window_;

@@ -110,7 +110,7 @@ TEST_F(InboundStreamDeathTest, MoreThanThePeerTakes) {
   EXPECT_DEATH(stream_.send_raw(bytes), "more was sent than the peer takes");
   stream_.send_raw(Bytes(bytes).first(kMost));
   EXPECT_EQ(stream_.budget(), 0u);
-  stream_.add_credit(UnitReader::kHeldBytesMax + 1);
+  stream_.note_frame({.credit = UnitReader::kHeldBytesMax + 1}, 0);
   EXPECT_EQ(stream_.budget(), 1u);
 }
 
@@ -339,7 +339,7 @@ TEST_F(LanesOfAStream, AreReplacedByTheLinkOnceTheyAreGone) {
   EXPECT_THAT(on_link_, ElementsAre(FrameKind::kReply, FrameKind::kReply));
 }
 
-TEST_F(LanesOfAStream, EndItWhenTheyAreLost) {
+TEST_F(LanesOfAStream, EndItSomeTimeAfterTheyAreLost) {
   open("Kv");
   turns();
   call(*lanes_->lane(lane_), 1);
@@ -348,6 +348,9 @@ TEST_F(LanesOfAStream, EndItWhenTheyAreLost) {
   turns();
   on_link_.clear();
   lanes_->close(lane_, "the test closes it");
+  turns();
+  EXPECT_THAT(on_link_, testing::IsEmpty()) << "the peer can ask whether the stream continues";
+  reactor_.advance(2 * OutboundStream::kResumeWait);
   turns();
   EXPECT_THAT(on_link_, ElementsAre(FrameKind::kReset));
 }

@@ -61,7 +61,7 @@ TEST_F(ServedTimesTest, AReplySaysHowLongItsCallWasHere) {
 
 // Such daemons end the link if a frame has a flag that they do not know.
 TEST_F(ServedTimesTest, APeerOfBeforeGetsNoTimes) {
-  peer_of(engine::kLinkVersionOfPollings - 1);
+  peer_of(engine::kLinkVersionOfTimes - 1);
   const engine::FrameHeader header = delayed_call();
   EXPECT_EQ(header.replies, 0);
   EXPECT_EQ(header.flags, engine::kLastPiece);

@@ -53,7 +53,7 @@ bool ServerStream::idle() const {
 
 void ServerStream::on_frame(uint32_t lane, const FrameHeader& header, Bytes payload) {
   if (stream_.is_closed()) return;
-  stream_.add_credit(header.credit);
+  stream_.note_frame(header, lane);
   switch (header.kind) {
     case FrameKind::kCall:
       if (!move_to(lane)) return end_due(lane, header);
@@ -79,6 +79,9 @@ void ServerStream::on_frame(uint32_t lane, const FrameHeader& header, Bytes payl
     case FrameKind::kDetach:
       on_detach();
       break;
+    case FrameKind::kResume:
+      if (lane == 0) on_resume(payload);
+      break;
     case FrameKind::kReset:
       end_all_due();
       return close();
@@ -96,19 +99,6 @@ void ServerStream::answer_sync() {
 }
 
 // --- Requests ---
-
-// Makes the stream use the lane with this number. Sends bytes of replies that waited because the
-// old lane was congested. Returns false if the stream is closed now, which can happen after the
-// last reply.
-bool ServerStream::move_to(uint32_t lane) {
-  if (stream_.move_to(lane)) on_space();  // the old lane may have been congested
-  return !stream_.is_closed();
-}
-
-// Reports to the peer that the call of this frame ends without a reply, if the lane expects one.
-void ServerStream::end_due(uint32_t lane, const FrameHeader& header) {
-  if (header.replies != 0) stream_.end_due(link_.lane(lane));
-}
 
 // Resets the stream, because a frame breaks the protocol or exceeds the stream's window.
 void ServerStream::refuse(uint32_t lane, const FrameHeader& header) {
@@ -560,27 +550,16 @@ void ServerStream::close() {
 
 void ServerStream::reset() { reset(Failure::kUpstreamClosed, ""); }
 
-void ServerStream::reset(Failure failure, std::string_view detail) {
+void ServerStream::reset(Failure failure, std::string_view detail, bool delivered) {
   if (stream_.is_closed()) return;
   note_if_opaque(failure, detail);
   end_all_due();
-  stream_.send_reset(failure, detail);
+  stream_.send_reset(failure, detail, delivered);
   close();
 }
 
 void ServerStream::stop_waiting() {
   if (pooled_) pooled_->stop_waiting();
-}
-
-bool ServerStream::leave_lane(uint32_t lane) {
-  calls_.replace_lane(lane, link_.lane(0));
-  if (stream_.lane().number != lane) return false;
-  stream_.move_to(0);
-  return true;
-}
-
-void ServerStream::on_lane_lost(const std::string& reason) {
-  reset(Failure::kLinkLost, "RDMA lane: " + reason);
 }
 
 void ServerStream::on_link_lost(const std::string& reason) {

@@ -51,6 +51,10 @@ class ServerStream final : private UnitSink,
                std::shared_ptr<const Served> served);
   ~ServerStream() override;
 
+  // The text of the failure of a stream that has lost its RDMA lane and cannot continue.
+  static constexpr std::string_view kLaneLost =
+      "RDMA lane: the lane that carried the stream was lost";
+
   // --- Events, which the link passes on ---
   // Handles a frame of the stream, which arrived on the lane with the number `lane`.
   void on_frame(uint32_t lane, const engine::FrameHeader& header, Bytes payload);
@@ -66,8 +70,10 @@ class ServerStream final : private UnitSink,
   bool leave_lane(uint32_t lane);
   // Returns true if the peer has sent the stream's last frame, and all its frames have arrived.
   bool peer_has_ended() const { return stream_.peer_has_ended(); }
-  // Ends the stream, because its RDMA lane is lost.
+  // Ends the stream, because its RDMA lane is lost and the peer's link version has no kResume.
   void on_lane_lost(const std::string& reason);
+  // Makes the stream wait for the peer's kResume frame, because its RDMA lane is lost.
+  void suspend();
   // Ends the stream, because its link is lost.
   void on_link_lost(const std::string& reason);
   // Handles new routes, whose `allow` rules can differ from the old ones.
@@ -95,9 +101,22 @@ class ServerStream final : private UnitSink,
     ServerStream& stream;
   };
 
-  // --- Requests ---
+  // A deadline after which a suspended stream waits no longer for a kResume frame.
+  struct ResumeWait final : Deadline {
+    explicit ResumeWait(ServerStream& its_stream) : stream(its_stream) {}
+    void on_deadline() override { stream.on_resume_wait_end(); }
+    ServerStream& stream;
+  };
+
+  // --- The lane; in server_lanes.cc ---
   bool move_to(uint32_t lane);
   void end_due(uint32_t lane, const engine::FrameHeader& header);
+  void on_resume(Bytes payload);
+  bool has_delivered() const;
+  void continue_on_tcp();
+  void on_resume_wait_end();
+
+  // --- Requests ---
   void refuse(uint32_t lane, const engine::FrameHeader& header);
   void on_call(uint32_t lane, const engine::FrameHeader& header, Bytes payload);
   void on_request_bytes(uint32_t lane, const engine::FrameHeader& header, Bytes bytes);
@@ -177,7 +196,7 @@ class ServerStream final : private UnitSink,
 
   void close();
   void reset();
-  void reset(engine::Failure failure, std::string_view detail);
+  void reset(engine::Failure failure, std::string_view detail, bool delivered = true);
   void note_if_opaque(engine::Failure failure, std::string_view detail);
   void close_if_done();
 
@@ -193,6 +212,7 @@ class ServerStream final : private UnitSink,
   std::unique_ptr<UpstreamConnection> upstream_;
   std::unique_ptr<PooledCall> pooled_;  // null in mirror mode
   Attempt attempt_{*this};
+  ResumeWait resume_wait_{*this};
 };
 
 }  // namespace hat

@@ -16,7 +16,8 @@ void CallQueue::count_way(Call& call) {
   if (way.request == Carrier::kNone) return;
   call.way.request = Carrier::kNone;  // so that the call is counted once
   call.counters->ways.add(way);
-  if (call.choice.lane != 0 || call.rdma == RdmaWish::kNone) return;
+  // A request on a lane that was lost later counts for the lane.
+  if (way.request != Carrier::kTcp || call.rdma == RdmaWish::kNone) return;
   call.counters->fallbacks[static_cast<size_t>(call.choice.why)].add();
 }
 

@@ -207,7 +207,7 @@ TEST(CallWays, OfACallThatEndsWithItsLaneHaveNoReply) {
   CallOnALane call;
   auto& [pair, client] = call;
   pair.server().worker.reset();  // the link's TCP connection stays open, without a far end
-  pair.pass(50ms);
+  pair.pass(OutboundStream::kResumeWait + 50ms);
   EXPECT_THAT(client->written, testing::HasSubstr("link_lost"));
   EXPECT_THAT(counted(pair.caller().metrics),
               testing::UnorderedElementsAre("1 direct_write_imm / none", "1 tcp / tcp"));

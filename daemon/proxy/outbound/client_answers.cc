@@ -44,7 +44,7 @@ FailureReport report_in(Bytes payload) {
 }  // namespace
 
 void ClientConnection::on_frame(const FrameHeader& header, Bytes payload, FrameSource source) {
-  stream_.add_credit(header.credit);
+  stream_.note_frame(header, source.lane);
   switch (header.kind) {
     case FrameKind::kReply:
     case FrameKind::kMore:
@@ -67,6 +67,9 @@ void ClientConnection::on_frame(const FrameHeader& header, Bytes payload, FrameS
       break;
     case FrameKind::kDetached:
       on_detached(payload);
+      break;
+    case FrameKind::kResumed:
+      on_resumed();
       break;
     case FrameKind::kReset:
       return on_reset(payload);

@@ -48,7 +48,7 @@ ClientConnection::ClientConnection(Worker& worker, std::shared_ptr<Endpoint> end
       endpoint_(std::move(endpoint)),
       request_(worker),
       calls_(worker),
-      stream_(worker, *this, *endpoint_, *this),
+      stream_(worker, *this, *this),
       client_(accept(*this)) {
   want_read(true);
 }
@@ -156,10 +156,11 @@ bool ClientConnection::blocked() {
   const bool ends = mode_ == Mode::kCalls && current_ == nullptr && life_ == Life::kEnding;
   const bool moves_on = stream_.moves() && current_ == nullptr && !discarding_;
   return over() || ends || wait_ != Wait::kNone || moves_on || unread || full || ends_here ||
-         stream_.lane_budget() == 0;
+         stream_.is_suspended() || stream_.lane_budget() == 0;
 }
 
 void ClientConnection::resume() {
+  if (stream_.is_suspended()) return;
   if (waits_for_lane() && !taking_) {
     wait_for(Wait::kNone);
     if (!find_way(*current_)) return;

@@ -58,6 +58,11 @@ class ClientConnection final : public StreamEvents,
   engine::Landing landing_for(const engine::FrameHeader& header, const LandingAsker& asker);
   // Handles the loss of the stream, whose link or RDMA lane broke.
   void on_session_lost(const std::string& reason);
+  // Handles the loss of the stream's RDMA lane, while the link is up: asks the peer whether the
+  // stream can continue. The peer must know the frame kResume.
+  void on_lane_lost(const std::string& reason);
+  // Ends the stream, because the peer has not answered this question in time.
+  void give_up_stream();
   // Handles the announcement that the peer shuts down: calls that begin from now on use another
   // link.
   void on_link_leaves();
@@ -225,6 +230,7 @@ class ClientConnection final : public StreamEvents,
   void on_raw(Bytes payload);
   void on_far_end();
   void on_reset(Bytes payload);
+  void on_resumed();  // in client_resume.cc
   void lose_stream(engine::Failure failure, bool delivered, const std::string& reason);
   void fail(Call& call, engine::Failure failure, std::string detail);
   void mark_failed(Call& call, engine::Failure failure, std::string detail);

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // daemon/proxy/outbound/client_retries.cc: calls that are sent again after a failure.
 //
-// A call is sent again if the server certainly has not seen it and another peer can carry it, or if
-// its function is idempotent and the link, the lane or the connection to the server was lost. It
-// must be its connection's only unanswered call, so that calls reach servers in the client's order.
-// And the client must not have a connection to the server of its own, because another server would
-// not have its state. A frame with several messages is not sent again.
+// A call is sent again if the server certainly has not seen it, and another peer can carry it or it
+// was lost with an RDMA lane. It is also sent again if its function is idempotent and the link, the
+// lane or the connection to the server was lost. It must be its connection's only unanswered call,
+// so that calls reach servers in the client's order. And the client must not have a connection to
+// the server of its own, because another server would not have its state. A frame with several
+// messages is not sent again.
 #include "daemon/proxy/worker.h"
 
 namespace hat {
@@ -35,6 +36,7 @@ bool ClientConnection::may_try_again(const Call& call, const Loss& loss) const {
       worker_.draining() || !loss.may_leave) {
     return false;
   }
+  if (!loss.delivered && loss.failure == Failure::kLinkLost) return true;  // to any peer
   if (!loss.delivered && has_no_server(loss.failure)) {
     return loss.peer != nullptr && worker_.has_other_peer(*loss.peer, stream_.peers(), *endpoint_);
   }

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/transitions.h"
+#include "daemon/proxy/outbound/client_connection.h"
 #include "daemon/proxy/worker.h"
 
 namespace hat {
@@ -29,12 +30,12 @@ constexpr Transition<Server> kTransitions[] = {
 
 }  // namespace
 
-OutboundStream::OutboundStream(Worker& worker, ClientConnection& owner, const Endpoint& endpoint,
+OutboundStream::OutboundStream(Worker& worker, ClientConnection& owner,
                                engine::SendTurns::Member& turn)
     : worker_(worker),
       owner_(owner),
-      endpoint_(endpoint),
       turn_(turn),
+      resume_wait_(owner),
       bulk_(worker.counters().rdma.zero_copy_bytes) {}
 
 void OutboundStream::open(PeerLink& peer) {
@@ -46,6 +47,10 @@ void OutboundStream::open(PeerLink& peer) {
   peer_knows_bound_ = engine::knows_bound(peer.link().session().peer());
   use_lane(0);
   if (server_ == Server::kDetached) attach();
+}
+
+PeerLanes::Choice OutboundStream::choose(const WantedLane& lane) {
+  return peer_->choose(lane, owner_.endpoint().number);
 }
 
 void OutboundStream::leave(FrameKind last) {
@@ -69,6 +74,8 @@ void OutboundStream::drop() {
   lane_before_ = 0;
   lane_ = nullptr;
   rdma_ = nullptr;
+  counts_ = {};
+  resume_wait_.end();
   opened_ = has_reply_ = may_have_waiting_call_ = peer_knows_bound_ = false;
   delivery_ = {};
   window_ = {};
@@ -92,11 +99,32 @@ void OutboundStream::ask_whether_taken() {
   if (const uint64_t number = delivery_.ask()) send_control(FrameKind::kSync, number);
 }
 
+// --- After the loss of the lane ---
+
+void OutboundStream::ask_to_resume() {
+  DCHECK(opened_ && link_up() && rdma_ != nullptr);
+  turn_.stop_waiting_for_turn();
+  lane_number_ = 0;
+  lane_ = &peer_->link().lane();
+  rdma_ = nullptr;
+  send({.kind = FrameKind::kResume, .stream = id_}, {std::as_bytes(std::span(&counts_, 1))});
+  worker_.deadlines().set(resume_wait_, kResumeWait);
+}
+
+bool OutboundStream::on_resumed() {
+  if (!is_suspended()) return false;
+  resume_wait_.end();
+  lane_before_ = 0;  // the peer uses the TCP connection, too
+  return true;
+}
+
+void OutboundStream::ResumeWait::on_deadline() { owner.give_up_stream(); }
+
 // --- Sending ---
 
 void OutboundStream::send_control(FrameKind kind, uint64_t call) {
   if (!opened_ || !link_up()) return;
-  lane_->send({.kind = kind, .stream = id_, .call = call}, {});
+  send({.kind = kind, .stream = id_, .call = call}, {});
   if (kind != FrameKind::kCancel) return;
   delivery_.send_unanswered();
   may_have_waiting_call_ = true;
@@ -104,7 +132,7 @@ void OutboundStream::send_control(FrameKind kind, uint64_t call) {
 
 void OutboundStream::send_open() {
   if (std::exchange(opened_, true)) return;
-  lane_->send({.kind = FrameKind::kOpen, .stream = id_}, {bytes_of(endpoint_.config.service)});
+  send({.kind = FrameKind::kOpen, .stream = id_}, {bytes_of(owner_.endpoint().config.service)});
 }
 
 void OutboundStream::send_piece(Call* call, ByteStream& from, Bytes piece, bool last) {
@@ -134,7 +162,7 @@ void OutboundStream::send_piece(Call* call, ByteStream& from, Bytes piece, bool 
       send_call(call, header, part);
     } else {
       if (call != nullptr) note_piece(*call, header, part.size());
-      if (!send_in_place(from, header, part)) lane_->send(header, {part});
+      if (!send_in_place(from, header, part)) send(header, {part});
     }
     header.kind = FrameKind::kMore;
     header.flags = 0;
@@ -172,14 +200,16 @@ void OutboundStream::send_call(Call* call, FrameHeader header, Bytes part) {
   const size_t meta_bytes = call_meta_bytes(peer_->link().session().peer());
   if (call != nullptr)
     note_piece(*call, header, meta_bytes + method.size() + service.size() + part.size());
-  lane_->send(header, {std::as_bytes(std::span(&meta, 1)).first(meta_bytes), bytes_of(method),
-                       bytes_of(service), part});
+  send(header, {std::as_bytes(std::span(&meta, 1)).first(meta_bytes), bytes_of(method),
+                bytes_of(service), part});
 }
 
 bool OutboundStream::send_in_place(ByteStream& from, const FrameHeader& header, Bytes part) {
   if (rdma_ == nullptr) return false;
-  return bulk_.send(from, {*rdma_, lane_number_, peer_->link_memory(), peer_->borrowed_ranges()},
-                    header, part);
+  const BulkLane to{*rdma_, lane_number_, peer_->link_memory(), peer_->borrowed_ranges()};
+  if (!bulk_.send(from, to, header, part)) return false;
+  ++counts_.sent;
+  return true;
 }
 
 void OutboundStream::send_raw(Bytes bytes) {
@@ -188,7 +218,7 @@ void OutboundStream::send_raw(Bytes bytes) {
     const Bytes piece = bytes.first(std::min<size_t>(bytes.size(), engine::kPieceBytesMax));
     bytes = bytes.subspan(piece.size());
     spend(piece.size());
-    lane_->send({.kind = FrameKind::kRaw, .stream = id_, .credit = window_.grant()}, {piece});
+    send({.kind = FrameKind::kRaw, .stream = id_, .credit = window_.grant()}, {piece});
   }
 }
 
@@ -215,7 +245,7 @@ void OutboundStream::change_to(Server next) {
 
 std::span<const std::string> OutboundStream::peers() const {
   if (server_ == Server::kDetached) return {&kept_.peer, 1};
-  return endpoint_.config.peers;
+  return owner_.endpoint().config.peers;
 }
 
 void OutboundStream::on_bound() {
@@ -249,8 +279,8 @@ void OutboundStream::continue_with(const KeptServer& kept) {
 
 // Asks the peer (frame kAttach) to use the kept connection to the server for the new stream.
 void OutboundStream::attach() {
-  lane_->send({.kind = FrameKind::kAttach, .stream = id_},
-              {kept_.token, bytes_of(endpoint_.config.service)});
+  send({.kind = FrameKind::kAttach, .stream = id_},
+       {kept_.token, bytes_of(owner_.endpoint().config.service)});
   change_to(Server::kBound);
   opened_ = true;
   delivery_.send_unanswered();

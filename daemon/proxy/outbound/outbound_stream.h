@@ -14,12 +14,14 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
 #include <span>
 #include <string>
 
 #include "base/reactor.h"
 #include "daemon/proxy/call.h"
 #include "daemon/proxy/configured.h"
+#include "daemon/proxy/deadlines.h"
 #include "daemon/proxy/landings.h"
 #include "daemon/proxy/outbound/peer_link.h"
 #include "daemon/proxy/stream_delivery.h"
@@ -52,8 +54,7 @@ class OutboundStream {
   };
 
   // Makes an object without a stream. The lanes queue `turn` while the stream waits for a lane.
-  OutboundStream(Worker& worker, ClientConnection& owner, const Endpoint& endpoint,
-                 engine::SendTurns::Member& turn);
+  OutboundStream(Worker& worker, ClientConnection& owner, engine::SendTurns::Member& turn);
   ~OutboundStream() { change_to(Server::kAny); }
   OutboundStream(const OutboundStream&) = delete;
   OutboundStream& operator=(const OutboundStream&) = delete;
@@ -81,7 +82,7 @@ class OutboundStream {
   const PeerLink& link() const { return *peer_; }
   // Returns the lane that a call which wants a lane of kind `key` must use at present. Begins to
   // open the wanted lane if it does not exist.
-  PeerLanes::Choice choose(const WantedLane& lane) { return peer_->choose(lane, endpoint_.number); }
+  PeerLanes::Choice choose(const WantedLane& lane);
   uint32_t lane_number() const { return lane_number_; }  // 0: the link's TCP connection
   // Returns true if the peer may use this lane for the stream: it does so until it has taken a
   // frame from another lane.
@@ -94,6 +95,18 @@ class OutboundStream {
   // Sends a kSync frame, unless one is unanswered. The answer shows that the peer has taken all
   // earlier frames.
   void ask_whether_taken();
+
+  // --- After the loss of the lane (docs/link.md, "A stream that resumes") ---
+  // How long the stream waits for the peer's answer to a kResume frame.
+  static constexpr Duration kResumeWait = std::chrono::milliseconds(500);
+  // Continues on the link's TCP connection, because the stream's RDMA lane is lost, and asks the
+  // peer whether frames were lost (frame kResume). If the peer does not answer within kResumeWait,
+  // calls ClientConnection::give_up_stream(). The peer must know of the stream.
+  void ask_to_resume();
+  // Returns true while the stream waits for this answer. The caller sends no requests then.
+  bool is_suspended() const { return resume_wait_.set(); }
+  // Handles the answer that no frame was lost. Returns false if the stream was not suspended.
+  bool on_resumed();
 
   // --- Sending ---
   // Returns the number for a call that begins now.
@@ -129,8 +142,12 @@ class OutboundStream {
   }
 
   // --- Receiving ---
-  // Adds credit that the peer has granted for sending.
-  void add_credit(uint32_t bytes) { send_credit_ += bytes; }
+  // Records that a frame has arrived from the lane with this number: counts it, and adds the credit
+  // that the peer grants by it.
+  void note_frame(const engine::FrameHeader& header, uint32_t lane) {
+    send_credit_ += header.credit;
+    if (lane != 0) ++counts_.received;
+  }
   // Returns space in `client` for the payload of a frame that the lane of `asker` is about to READ,
   // or no space.
   engine::Landing landing(ByteStream& client, const LandingAsker& asker, size_t bytes) {
@@ -205,7 +222,18 @@ class OutboundStream {
   void lose_server() { change_to(Server::kAny); }
 
  private:
+  // Set while the stream waits for the answer to a kResume frame.
+  struct ResumeWait final : Deadline {
+    explicit ResumeWait(ClientConnection& its_owner) : owner(its_owner) {}
+    void on_deadline() override;
+    ClientConnection& owner;
+  };
+
   bool link_up() const { return peer_->link().up(); }
+  void send(const engine::FrameHeader& header, std::initializer_list<Bytes> pieces) {
+    if (rdma_ != nullptr) ++counts_.sent;
+    lane_->send(header, pieces);
+  }
   void change_to(Server next);
   void forget_lane_before() {
     if (delivery_.all_taken()) lane_before_ = 0;
@@ -220,7 +248,6 @@ class OutboundStream {
 
   Worker& worker_;
   ClientConnection& owner_;
-  const Endpoint& endpoint_;  // the client connection's
   engine::SendTurns::Member& turn_;
   PeerLink* peer_ = nullptr;
   std::string last_peer_;
@@ -231,6 +258,8 @@ class OutboundStream {
   uint32_t lane_before_ = 0;
   engine::Lane* lane_ = nullptr;
   engine::RdmaLane* rdma_ = nullptr;  // equal to lane_ if lane_ is an RDMA lane, or else null
+  engine::LaneCounts counts_;
+  ResumeWait resume_wait_;
   bool opened_ = false;
   bool has_reply_ = false;  // the server has replied to the last call of this stream
   // A oneway call, or a call that was cancelled, can still wait at the peer.

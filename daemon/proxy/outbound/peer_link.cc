@@ -219,14 +219,17 @@ void PeerLink::on_lane_failed(const LaneKey& key) {
   plans_->on_lane_failed(key, peer_cores_, worker_.reactor().now(), *this);
 }
 
-// Ends the streams on the lane at both sides, because frames that were on their way can be lost.
+// Lets the streams on the lane ask whether they can continue. With a peer of an older link version,
+// ends them at both sides, because frames that were on their way can be lost.
 void PeerLink::on_lane_lost(uint32_t lane, const std::string& reason) {
   worker_.flush_again();
   std::vector<std::pair<uint32_t, ClientConnection*>> lost;
   for (const auto& [id, connection] : streams_) {
     if (connection->lane_number() == lane) lost.emplace_back(id, connection);
   }
+  const bool may_resume = link_.up() && knows_resumes(link_.session().peer());
   for (const auto& [id, connection] : lost) {
+    if (may_resume) break;
     streams_.erase(id);
     reset(id);
   }
@@ -235,7 +238,10 @@ void PeerLink::on_lane_lost(uint32_t lane, const std::string& reason) {
     if (lanes_->find(lane)->fate(one.number) != engine::Fate::kDelivered) reset(one.stream);
     return true;
   });
-  for (const auto& [id, connection] : lost) connection->on_session_lost("RDMA lane: " + reason);
+  for (const auto& [id, connection] : lost) {
+    may_resume ? connection->on_lane_lost("RDMA lane: " + reason)
+               : connection->on_session_lost("RDMA lane: " + reason);
+  }
 }
 
 void PeerLink::reset(uint32_t stream) {

@@ -75,7 +75,8 @@ TEST(SlowCallsNoted, ACallWhoseLinkIsLostHasItsPeer) {
   const auto client = pair.connect_client();
   pair.send(client, get_call());
   pair.pass(100ms);
-  pair.lose_link();
+  pair.caller_link()->end = true;
+  pair.caller_link()->notify_readable();
   pair.pass(10ms);
   const std::vector<SlowCall> calls = pair.caller().worker->slowest_calls();
   ASSERT_THAT(calls, SizeIs(1));

@@ -236,6 +236,9 @@ class Lanes(Scenario):
             failures = sum(lane["failures"] for link in nodes.a.get("/status")["links"]
                            for lane in link["lanes"])
             self.assertGreater(failures, 10, "lanes must be made again, and fail again")
+            metrics = ask(nodes.a.admin, "GET", "/metrics")[1]
+            resumed = re.search(r'(?m)^hatrpc_streams_resumed_total\{peer="host-b"\} (\d+)', metrics)
+            self.assertGreater(int(resumed[1]), 0, "no stream continued over TCP")
             with Client(None, address=server.addresses[0]) as calls:  # asks the server directly
                 seen = collections.Counter(calls.count(note) for note in load.notes)
                 self.assertEqual(set(seen) - {0, 1}, set(), "a call was executed twice")

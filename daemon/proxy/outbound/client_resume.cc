@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// daemon/proxy/outbound/client_resume.cc: a client connection whose stream has lost its RDMA lane,
+// while the link is up. The stream continues on the link's TCP connection if both sides have
+// received all frames that the other side sent on RDMA lanes (docs/link.md, "A stream that
+// resumes"). Until the peer has answered, no request is sent.
+#include "daemon/proxy/worker.h"
+
+namespace hat {
+
+using engine::Failure;
+using engine::FrameKind;
+
+void ClientConnection::on_lane_lost(const std::string& reason) {
+  if (!stream_.opened()) return on_session_lost(reason);  // no frame was sent
+  const uint32_t lost = stream_.lane_number();
+  stream_.ask_to_resume();
+  want_read(false);
+  for (size_t i = 0; i < calls_.size(); ++i) {
+    Call& call = calls_[i];
+    if (call.failure || call.choice.lane != lost) continue;
+    call.choice = {.why = Fallback::kDown};
+    calls_.drop_learning(call);  // the wait is not a property of what is learned about
+  }
+}
+
+void ClientConnection::on_resumed() {
+  if (stream_.on_resumed()) {
+    worker_.counters().peer_events.add(stream_.peer(), PeerEvent::kResume);
+  }
+}
+
+void ClientConnection::give_up_stream() {
+  stream_.send_control(FrameKind::kReset);
+  lose_stream(Failure::kLinkLost, true,
+              "RDMA lane: the lane was lost, and the peer did not answer in time whether frames "
+              "were lost with it");
+}
+
+}  // namespace hat

@@ -1,0 +1,418 @@
+// SPDX-License-Identifier: Apache-2.0
+// daemon/proxy/resume_test.cc: tests what becomes of a stream whose RDMA lane is lost while the
+// link between the two daemons is up.
+#include <gmock/gmock.h>
+
+#include "daemon/metrics/function_totals.h"
+#include "daemon/proxy/fake_pair.h"
+
+namespace hat {
+namespace {
+
+using engine::FrameKind;
+using namespace std::chrono_literals;
+using testing::Contains;
+using testing::HasSubstr;
+using testing::Not;
+
+FunctionSpec on_a_lane() {
+  FunctionSpec get{.name = "get"};
+  get.hints.both.protocol = "direct_write_imm";
+  get.hints.both.timeout = 400ms;
+  return get;
+}
+
+std::string bytes_of(const engine::LaneCounts& counts) {
+  return {reinterpret_cast<const char*>(&counts), sizeof counts};
+}
+
+// Returns the sequence id of the first message in `bytes`, as bytes.
+std::string id_in(const std::string& bytes) {
+  constexpr size_t kIdAt = 4 + 4 + 4 + 3;
+  return bytes.size() < kIdAt + 4 ? "none" : bytes.substr(kIdAt, 4);
+}
+std::string with_id(std::string message, const std::string& id) {
+  return message.replace(4 + 4 + 4 + 3, 4, id);
+}
+
+// One client whose stream is on an RDMA lane, after two calls.
+class Resume : public testing::Test {
+ protected:
+  static constexpr uint32_t kLane = 1;
+  static constexpr uint32_t kStream = 1;
+
+  explicit Resume(const FakePair::Server& server = {}) : pair_(on_a_lane(), server) {
+    for (int i = 0; i < 2; ++i) {
+      pair_.send(client_, get_call());
+      pair_.pass(50ms);
+      EXPECT_EQ(served(), get_call());
+      EXPECT_EQ(answer(), get_reply());
+    }
+  }
+
+  // Sends a request, and lets it arrive at the server.
+  void begin_call() {
+    EXPECT_FALSE(pair_.send(client_, get_call())) << "the lane carries it";
+    pair_.pass(50ms);
+    EXPECT_EQ(served(), get_call());
+  }
+  // Returns what the server has received since the last call of this function. In shared mode the
+  // server's node chooses the ids of the calls; returns the client's id.
+  std::string served() {
+    const std::string bytes = std::exchange(pair_.server_connection()->written, {});
+    if (bytes.size() != get_call().size()) return bytes;
+    id_ = id_in(bytes);
+    return with_id(bytes, id_in(get_call()));
+  }
+  // Lets the server reply to the call that served() has returned last.
+  void reply() { pair_.server_replies(with_id(get_reply(), id_)); }
+  // Does so too, and returns what the client gets.
+  std::string answer() {
+    reply();
+    return received();
+  }
+
+  // One side loses the lane, and the other side does not know it yet.
+  static std::string lane_close() {
+    return frame_bytes({.kind = FrameKind::kLaneClose, .stream = kLane}, "lost");
+  }
+  void lose_at_server() { pair_.server_receives_over_tcp(lane_close()); }
+  void lose_at_client() { pair_.receive_over_tcp(lane_close()); }
+  void lose() {
+    lose_at_server();
+    lose_at_client();
+  }
+  uint64_t resumes() {
+    return pair_.caller().counters.peer_events.count("host-b", PeerEvent::kResume);
+  }
+  uint64_t retries() {
+    uint64_t sum = 0;
+    for (FunctionMetrics& function : pair_.caller().metrics.all()) {
+      sum += total(function, Side::kClient).retries;
+    }
+    return sum;
+  }
+  // Lets both sides exchange what they have sent, and read what waits on their connections.
+  void exchange() {
+    for (int i = 0; i < 2; ++i) {
+      pair_.pass(25ms);
+      for (const auto& wire : {client_, pair_.server_connection()}) FakeNode::read(wire);
+      pair_.reactor().end_iteration();
+    }
+    pair_.pass(25ms);
+  }
+  // Returns what the client gets while exchange() runs.
+  std::string received() {
+    exchange();
+    return std::exchange(client_->written, {});
+  }
+  void expect_that_calls_succeed() {
+    pair_.send(client_, get_call());
+    exchange();
+    EXPECT_EQ(served(), get_call());
+    EXPECT_EQ(answer(), get_reply());
+    EXPECT_FALSE(client_->closed);
+  }
+
+  std::string id_;
+  FakePair pair_;
+  const FakePair::WirePointer client_ = pair_.connect_client();
+};
+
+class ResumeInMode : public Resume, public testing::WithParamInterface<UpstreamMode> {
+ protected:
+  ResumeInMode() : Resume({.mode = GetParam()}) {}
+};
+
+TEST_P(ResumeInMode, ACallThatTheServerHasIsAnswered) {
+  begin_call();
+  lose();
+  EXPECT_EQ(received(), "");
+  EXPECT_EQ(answer(), get_reply());
+  EXPECT_EQ(resumes(), 1u);
+  EXPECT_EQ(retries(), 0u);
+  EXPECT_EQ(served(), "") << "the call was not sent again";
+  expect_that_calls_succeed();
+}
+
+TEST_P(ResumeInMode, TheClientsSideCanNoticeTheLossFirst) {
+  begin_call();
+  lose_at_client();
+  EXPECT_EQ(received(), "");
+  EXPECT_EQ(answer(), get_reply());
+  EXPECT_EQ(resumes(), 1u);
+  expect_that_calls_succeed();
+}
+
+TEST_P(ResumeInMode, AStreamWithoutCallsContinues) {
+  lose();
+  pair_.pass(50ms);
+  EXPECT_EQ(resumes(), 1u);
+  expect_that_calls_succeed();
+}
+
+TEST_P(ResumeInMode, TheReplyWaitsUntilTheStreamContinues) {
+  begin_call();
+  lose_at_server();
+  reply();
+  EXPECT_THAT(kinds_in(pair_.server_link()->written), Not(Contains(FrameKind::kReply)));
+  lose_at_client();
+  EXPECT_EQ(received(), get_reply());
+  expect_that_calls_succeed();
+}
+
+INSTANTIATE_TEST_SUITE_P(Modes, ResumeInMode,
+                         testing::Values(UpstreamMode::kMirror, UpstreamMode::kShared),
+                         [](const auto& row) {
+                           return row.param == UpstreamMode::kMirror ? "mirror" : "shared";
+                         });
+
+TEST_F(Resume, NewRequestsWaitForTheAnswer) {
+  lose_at_client();
+  client_->incoming += get_call();
+  FakeNode::read(client_);
+  pair_.reactor().end_iteration();
+  EXPECT_EQ(kinds_in(pair_.caller_link()->written), std::vector{FrameKind::kResume});
+  exchange();
+  EXPECT_EQ(served(), get_call());
+  EXPECT_EQ(answer(), get_reply());
+}
+
+TEST_F(Resume, ARequestOfWhichAPartWasSentContinues) {
+  const std::string request = get_call(5000);
+  pair_.send(client_, request.substr(0, 2000));
+  pair_.pass(50ms);
+  lose();
+  pair_.pass(50ms);
+  EXPECT_EQ(resumes(), 1u);
+  pair_.send(client_, request.substr(2000));
+  pair_.pass(50ms);
+  EXPECT_EQ(served(), request);
+  EXPECT_EQ(answer(), get_reply());
+}
+
+TEST_F(Resume, AnOpaqueStreamContinuesWithoutAGap) {
+  const std::string opaque = "\xff these bytes are not a Thrift message";
+  EXPECT_FALSE(pair_.send(client_, opaque));
+  pair_.pass(50ms);
+  pair_.server_replies("one");
+  EXPECT_EQ(received(), "one");
+  lose();
+  pair_.server_replies("two");
+  EXPECT_EQ(received(), "two");
+  EXPECT_EQ(resumes(), 1u);
+  pair_.send(client_, "more");
+  pair_.pass(50ms);
+  EXPECT_EQ(served(), opaque + "more");
+  EXPECT_FALSE(client_->closed);
+}
+
+TEST_F(Resume, AnOpaqueStreamThatHasLostBytesIsReset) {
+  EXPECT_FALSE(pair_.send(client_, "\xff these bytes are not a Thrift message"));
+  pair_.pass(50ms);
+  lose_at_client();
+  pair_.server_replies("lost");
+  EXPECT_EQ(received(), "");
+  EXPECT_TRUE(client_->aborted);
+  EXPECT_EQ(resumes(), 0u);
+}
+
+// --- Frames that were lost ---
+
+class ResumeWithTwoPeers : public Resume {
+ protected:
+  ResumeWithTwoPeers() : Resume({.mode = UpstreamMode::kShared, .is_one_of_two = true}) {}
+};
+
+TEST_F(ResumeWithTwoPeers, ARequestThatWasLostIsSentAgain) {
+  lose_at_server();
+  EXPECT_FALSE(pair_.send(client_, get_call())) << "the client's side has not noticed the loss";
+  lose_at_client();
+  pair_.pass(50ms);
+  EXPECT_EQ(resumes(), 0u);
+  EXPECT_EQ(retries(), 1u);
+  EXPECT_EQ(served(), get_call()) << "once";
+  EXPECT_EQ(answer(), get_reply());
+}
+
+TEST_F(ResumeWithTwoPeers, ACallWhoseReplyWasLostFails) {
+  begin_call();
+  lose_at_client();
+  reply();  // on the lane
+  EXPECT_THAT(received(), HasSubstr("link_lost: RDMA lane: the lane that carried the stream"));
+  EXPECT_EQ(resumes(), 0u);
+  EXPECT_EQ(retries(), 0u);
+  EXPECT_EQ(served(), "") << "the server has the call already";
+  EXPECT_FALSE(client_->closed);
+}
+
+TEST_F(ResumeWithTwoPeers, ACallThatTheServerHasIsNotSentAgainIfALaterFrameWasLost) {
+  begin_call();
+  lose_at_server();
+  pair_.send(client_, get_call());
+  lose_at_client();
+  const std::string text = received();
+  EXPECT_THAT(text, HasSubstr("link_lost"));
+  EXPECT_EQ(retries(), 0u);
+  EXPECT_EQ(served(), "");
+}
+
+TEST_F(Resume, ACallOfAMirroredConnectionFailsIfItsRequestWasLost) {
+  lose_at_server();
+  EXPECT_FALSE(pair_.send(client_, get_call()));
+  lose_at_client();
+  EXPECT_THAT(received(), HasSubstr("link_lost"));
+  EXPECT_EQ(retries(), 0u) << "another connection to the server lacks the client's state";
+  EXPECT_EQ(served(), "");
+}
+
+// --- Without an answer, or without a question ---
+
+TEST_F(Resume, TheClientsSideGivesUpAfterATime) {
+  lose_at_client();
+  pair_.send(client_, get_call());
+  pair_.reactor().advance(OutboundStream::kResumeWait - 1ms);
+  pair_.reactor().end_iteration();
+  EXPECT_EQ(kinds_in(pair_.caller_link()->written), std::vector{FrameKind::kResume});
+  pair_.reactor().advance(2ms);
+  pair_.reactor().end_iteration();
+  EXPECT_EQ(kinds_in(pair_.caller_link()->written),
+            (std::vector{FrameKind::kResume, FrameKind::kReset}));
+  EXPECT_EQ(resumes(), 0u);
+  pair_.pass(50ms);
+  EXPECT_TRUE(pair_.server_connection()->closed) << "the stream has ended";
+}
+
+TEST_F(Resume, TheServersSideGivesUpAfterATime) {
+  begin_call();
+  lose_at_server();
+  pair_.reactor().advance(2 * OutboundStream::kResumeWait - 1ms);
+  pair_.reactor().end_iteration();
+  EXPECT_THAT(failures_in(pair_.server_link()->written), testing::IsEmpty());
+  pair_.reactor().advance(2ms);
+  pair_.reactor().end_iteration();
+  EXPECT_THAT(failures_in(pair_.server_link()->written),
+              Contains(ReportedFailure{FrameKind::kReset, 0, engine::Failure::kLinkLost}));
+}
+
+TEST_F(Resume, ADeadlinePassesDuringTheWait) {
+  begin_call();
+  pair_.reactor().advance(300ms);
+  lose_at_client();
+  pair_.reactor().advance(100ms);
+  pair_.reactor().end_iteration();
+  EXPECT_THAT(std::exchange(client_->written, {}), HasSubstr("deadline_exceeded"));
+  EXPECT_EQ(kinds_in(pair_.caller_link()->written),
+            (std::vector{FrameKind::kResume, FrameKind::kCancel}));
+  EXPECT_EQ(received(), "") << "no second answer";
+  EXPECT_EQ(resumes(), 1u);
+}
+
+TEST_F(Resume, TheClientEndsItsSideDuringTheWait) {
+  begin_call();
+  lose_at_client();
+  client_->end = true;
+  FakeNode::read(client_);
+  pair_.reactor().end_iteration();
+  pair_.pass(50ms);
+  FakeNode::read(client_);
+  pair_.pass(50ms);
+  EXPECT_TRUE(pair_.server_connection()->shut) << "the FIN is passed on";
+  EXPECT_EQ(answer(), get_reply());
+  EXPECT_TRUE(client_->closed);
+}
+
+TEST_F(Resume, TheClientsFinIsOnItsWayWhenTheLaneIsLost) {
+  begin_call();
+  client_->end = true;
+  FakeNode::read(client_);
+  pair_.reactor().end_iteration();
+  pair_.pass(50ms);
+  EXPECT_TRUE(pair_.server_connection()->shut);
+  lose();
+  EXPECT_EQ(answer(), get_reply());
+  EXPECT_EQ(resumes(), 1u);
+  EXPECT_TRUE(client_->closed);
+}
+
+TEST_F(Resume, TheLinkIsLostDuringTheWait) {
+  begin_call();
+  lose_at_client();
+  pair_.caller_link()->error = ECONNRESET;
+  pair_.caller_link()->events->on_readable();
+  pair_.reactor().end_iteration();
+  EXPECT_THAT(client_->written, HasSubstr("link_lost"));
+  pair_.reactor().advance(OutboundStream::kResumeWait * 2);
+  EXPECT_EQ(resumes(), 0u);
+}
+
+// --- Older and hostile peers ---
+
+class ResumeWithOlderServer : public Resume {
+ protected:
+  ResumeWithOlderServer() : Resume({.link_version = engine::kLinkVersionOfResumes - 1}) {}
+};
+
+TEST_F(ResumeWithOlderServer, TheCallFailsAtOnce) {
+  begin_call();
+  lose_at_client();
+  EXPECT_THAT(client_->written, HasSubstr("link_lost: RDMA lane: "));
+  EXPECT_EQ(kinds_in(pair_.caller_link()->written), std::vector{FrameKind::kReset});
+}
+
+class ResumeWithOlderCaller : public Resume {
+ protected:
+  ResumeWithOlderCaller() : Resume({.caller_link_version = engine::kLinkVersionOfResumes - 1}) {}
+};
+
+TEST_F(ResumeWithOlderCaller, TheStreamEndsAtOnce) {
+  begin_call();
+  lose_at_server();
+  EXPECT_EQ(kinds_in(pair_.server_link()->written), std::vector{FrameKind::kReset});
+  EXPECT_TRUE(pair_.server_connection()->closed);
+}
+
+TEST_F(Resume, AnUnknownStreamIsReset) {
+  pair_.server_receives_over_tcp(
+      frame_bytes({.kind = FrameKind::kResume, .stream = 99}, bytes_of({})));
+  EXPECT_THAT(
+      failures_in(pair_.server_link()->written),
+      testing::ElementsAre(ReportedFailure{FrameKind::kReset, 0, engine::Failure::kLinkLost}));
+  expect_that_calls_succeed();
+}
+
+TEST_F(Resume, AStreamWhoseLaneIsUpIsResetIfThePeersCountsAreWrong) {
+  pair_.server_receives_over_tcp(
+      frame_bytes({.kind = FrameKind::kResume, .stream = kStream}, bytes_of({99, 99})));
+  EXPECT_THAT(kinds_in(pair_.server_link()->written), Contains(FrameKind::kReset));
+}
+
+TEST_F(Resume, AMalformedQuestionResetsTheStream) {
+  lose_at_server();
+  pair_.server_receives_over_tcp(
+      frame_bytes({.kind = FrameKind::kResume, .stream = kStream}, "short"));
+  EXPECT_THAT(kinds_in(pair_.server_link()->written), Contains(FrameKind::kReset));
+}
+
+TEST_F(Resume, AnAnswerWithoutAQuestionIsIgnored) {
+  pair_.receive_over_tcp(frame_bytes({.kind = FrameKind::kResumed, .stream = kStream}));
+  EXPECT_EQ(resumes(), 0u);
+  expect_that_calls_succeed();
+}
+
+// The peer must not have left the lane without a question: this side cannot know whether the peer
+// has received the last frames from the lane.
+TEST_F(Resume, ACallOfASuspendedStreamResetsTheStream) {
+  lose_at_server();
+  pair_.server_receives_over_tcp(frame_bytes({.kind = FrameKind::kCall,
+                                              .flags = engine::kLastPiece,
+                                              .replies = 1,
+                                              .stream = kStream,
+                                              .call = 50},
+                                             call_meta("get", 1) + get_call()));
+  EXPECT_THAT(kinds_in(pair_.server_link()->written), Contains(FrameKind::kReset));
+  EXPECT_EQ(served(), "");
+}
+
+}  // namespace
+}  // namespace hat
