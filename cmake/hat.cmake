@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 # cmake/hat.cmake: functions that define tests and fuzz targets.
 #
-# hat_test(NAME [THREADS] SOURCES... LIBRARIES...): defines a GoogleTest program; every TEST in it is a ctest
+# hat_test(NAME [THREADS] [ALONE] SOURCES... LIBRARIES...): defines a GoogleTest program; every TEST in it is a ctest
 #     case. In sanitized builds the whole program is one case, because starting and ending a sanitized
 #     process takes longer than most cases; gtest/NAME.xml lists the tests that it ran, and tests/suite.py
 #     counts them. THREADS: the program has several threads. ThreadSanitizer finds nothing in programs with
-#     one thread, so its build leaves them out.
+#     one thread, so its build leaves them out. ALONE: no other test runs at the same time.
 # hat_test_library(NAME SOURCES... LIBRARIES...): defines code that several tests share; not in HAT_FUZZ builds.
 # hat_lab_test(NAME SOURCES... LIBRARIES...): defines a GoogleTest program that tests/lab runs on devices;
 #     ctest does not run it.
@@ -18,7 +18,7 @@ if(HAT_FUZZ)
 endif()
 
 function(hat_test name)
-  cmake_parse_arguments(ARG "THREADS" "" "SOURCES;LIBRARIES" ${ARGN})
+  cmake_parse_arguments(ARG "THREADS;ALONE" "" "SOURCES;LIBRARIES" ${ARGN})
   if(HAT_FUZZ OR (HAT_SANITIZE STREQUAL "thread" AND NOT ARG_THREADS))
     return()
   endif()
@@ -33,7 +33,7 @@ function(hat_test name)
   endif()
   # The printed values of parameters may contain addresses, and names of tests must not change between runs.
   gtest_discover_tests(${name} TEST_PREFIX "${name}." NO_PRETTY_VALUES DISCOVERY_TIMEOUT 60
-                       PROPERTIES TIMEOUT 120)
+                       PROPERTIES TIMEOUT 120 RUN_SERIAL ${ARG_ALONE})
 endfunction()
 
 function(hat_test_library name)

@@ -20,6 +20,7 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr uint32_t kUpstreamsMax = 65536;
+constexpr uint32_t kFunctionsMax = 1'000'000;
 
 // Returns an entry of the table for read_keys(): if the value of `key` is valid, its reader stores
 // the value in `member`.
@@ -339,13 +340,19 @@ AdminConfig read_admin(const YamlValue& value) {
                       "admin.socket");
                 }
               }},
-             {"socket", false, [&](const YamlValue& v) {
+             {"socket", false,
+              [&](const YamlValue& v) {
                 const auto path = read_text(v, "socket");
                 if (!path) return;
                 const auto address = parse_address("unix:" + *path);
                 if (!address) return v.error("socket: " + address.error().message);
                 admin.socket = *path;
-              }}});
+              }},
+             {"duration_buckets", false,
+              [&](const YamlValue& v) {
+                admin.duration_buckets = read_duration_buckets(v, "duration_buckets");
+              }},
+             into("max_functions", false, admin.functions_max, number_of(1, kFunctionsMax))});
   return admin;
 }
 

@@ -28,6 +28,7 @@
 #include "base/address.h"
 #include "base/cores.h"
 #include "config/diagnostics.h"
+#include "config/duration_buckets.h"
 #include "config/manifest.h"
 
 namespace hat {
@@ -180,6 +181,10 @@ struct AdminConfig {
   // The TCP address for HTTP requests (/metrics, /healthz, /readyz, /routes), or nullopt.
   std::optional<Address> listen;
   std::string socket;  // the path of the unix socket for hatctl, or empty
+  // The bounds of the buckets of hatrpc_request_duration_seconds.
+  DurationBuckets duration_buckets = all_duration_buckets();
+  // The key `max_functions`: how many functions have series of their own, on each side.
+  uint32_t functions_max = 2000;
   SourceLocation location;
 };
 

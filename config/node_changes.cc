@@ -156,6 +156,14 @@ void compare_files(NodeChanges& changes, const NodeConfig& before, const NodeCon
   compare(lines, "link.tls.crl", or_none(old.crl), or_none(next.crl));
 }
 
+void compare_metrics(NodeChanges& changes, const AdminConfig& before, const AdminConfig& after) {
+  Lines& lines = changes.applicable;
+  compare(lines, "admin.duration_buckets", duration_buckets_text(before.duration_buckets),
+          duration_buckets_text(after.duration_buckets));
+  compare(lines, "admin.max_functions", std::to_string(before.functions_max),
+          std::to_string(after.functions_max));
+}
+
 void compare_fixed(NodeChanges& changes, const NodeConfig& before, const NodeConfig& after) {
   Lines& lines = changes.need_takeover;
   compare(lines, "node", before.node, after.node);
@@ -186,6 +194,7 @@ NodeChanges node_changes(const NodeConfig& before, const NodeConfig& after) {
   compare_serves(changes, before, after);
   compare_limits(changes, before.limits, after.limits);
   compare_files(changes, before, after);
+  compare_metrics(changes, before.admin, after.admin);
   compare_fixed(changes, before, after);
   return changes;
 }

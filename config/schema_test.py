@@ -45,6 +45,7 @@ GOOD_NODES = [
     "allow: ['spiffe://p/*', 'spiffe://p/a', host-b, '*.example']}}",
     "node: a\nlimits: {spin: 10us, max_message: 1MiB, max_pipelined: 7, retry_percent: 0, retry_request: 0B, max_links: 4, max_peer_connections: 4, drain_timeout: 1min}",
     "node: a\nadmin: {listen: 'tcp:127.0.0.1:9464', socket: /tmp/x.sock}",
+    "node: a\nadmin: {duration_buckets: [1us, 64us, 8388608us], max_functions: 1}",
 ]
 BAD_NODES = [
     "workers: 1", "node: a\nworker: 1", "node: a\nworkers: 0", "node: a\nworkers: 65",
@@ -73,6 +74,8 @@ BAD_NODES = [
     "node: a\nlimits: {max_pipelined: 0}", "node: a\nlimits: {retry_percent: 101}", "node: a\nlimits: {max_links: 3}", "node: a\nlimits: {spins: 50us}", "node: [a]",
     "node: a\nlimits: 3", "node: a\nprofile: [p.yaml]", "node: a\nlearned: ''", "node: two words", "node: ''", "node: a\nserves: {9S: {upstream: 'tcp:h:1'}}",
     "node: a\nlink: {insecure: true}\npeers: {'b/c': {link: 'tcp:h:1'}}", "node: a\nadmin: {port: 3}",
+    "node: a\nadmin: {duration_buckets: []}", "node: a\nadmin: {duration_buckets: [64]}", "node: a\nadmin: {duration_buckets: 64us}",
+    "node: a\nadmin: {duration_buckets: [64us, 64us]}", "node: a\nadmin: {duration_buckets: [1ms]}", "node: a\nadmin: {max_functions: 0}", "node: a\nadmin: {max_functions: 1000001}",
 ]
 # Errors that only hatrpcd finds, and the schemas do not: values that depend on other keys, and ranges of sizes and times.
 LOADER_ALONE = {
@@ -89,6 +92,8 @@ LOADER_ALONE = {
     "a device for a fabric without one": "node: a\nfabric: {kind: loop, device: mlx5_0}",
     "less memory than lanes need": "node: a\nfabric: {max_pinned: 64}",
     "a variable that the environment has not": "node: $HAT_NO_SUCH_VARIABLE",
+    "a bucket that does not exist": "node: a\nadmin: {duration_buckets: [1000us]}",
+    "buckets in another order": "node: a\nadmin: {duration_buckets: [64us, 16us]}",
     "a time out of range": "node: a\nlimits: {spin: 10s}",
 }
 GOOD_MANIFESTS = [

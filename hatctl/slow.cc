@@ -133,7 +133,8 @@ std::string calls_text(const json& calls, double unix_now, const Terminal& termi
 json slow_wanted(json slow, const std::string& wanted) {
   json kept = json::array();
   for (const json& call : slow.at("slow")) {
-    if (wanted.empty() || wanted == call.at("service") || wanted == name_of(call)) {
+    if (wanted.empty() || wanted == call.at("service").get<std::string>() ||
+        wanted == name_of(call)) {
       kept.push_back(call);
     }
   }

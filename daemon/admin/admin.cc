@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <chrono>
 
 #include "daemon/admin/admin_json.h"
 #include "daemon/admin/advice_json.h"
@@ -30,6 +31,9 @@ struct Request {
   Control& control;
   evhttp_request* http;
   AdminTotals totals;
+  // The last metrics page, and the time that it took. metrics() changes them.
+  MetricFamilies& page;
+  double& page_seconds;
 
   // Returns the value of `name` in the query string; empty if it is absent.
   std::string value(const char* name) const {
@@ -51,8 +55,12 @@ Answer json_answer(const nlohmann::json& body, int status = 200) {
 }
 
 Answer metrics(const Request& request) {
-  return {200, "text/plain; version=0.0.4; charset=utf-8",
-          metrics_page(request.control, request.totals)};
+  const auto begin = std::chrono::steady_clock::now();
+  Answer answer{200, "text/plain; version=0.0.4; charset=utf-8",
+                metrics_page(request.control, request.totals, request.page)};
+  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
+  request.page_seconds = took.count();
+  return answer;
 }
 
 Answer live(const Request& request) {
@@ -251,7 +259,8 @@ void AdminServer::on_second(evutil_socket_t, short, void* door) {
 
 AdminTotals AdminServer::totals() {
   return {.connections_open = http_.connections.open() + unix_.connections.open(),
-          .connections_closed = http_.connections.closed() + unix_.connections.closed()};
+          .connections_closed = http_.connections.closed() + unix_.connections.closed(),
+          .page_seconds = page_seconds_};
 }
 
 void AdminServer::on_http(evhttp_request* request, void* self) {
@@ -263,7 +272,7 @@ void AdminServer::on_unix(evhttp_request* request, void* self) {
 }
 
 void AdminServer::answer(evhttp_request* request, bool local) {
-  const Answer answer = choose({control_, request, totals()}, local);
+  const Answer answer = choose({control_, request, totals(), page_, page_seconds_}, local);
   evkeyvalq* headers = evhttp_request_get_output_headers(request);
   evhttp_add_header(headers, "Content-Type", answer.type.c_str());
   evhttp_add_header(headers, "X-Content-Type-Options", "nosniff");

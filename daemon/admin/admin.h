@@ -60,6 +60,8 @@ class AdminServer {
   Control& control_;
   Door http_;
   Door unix_;
+  MetricFamilies page_;      // the last metrics page
+  double page_seconds_ = 0;  // AdminTotals::page_seconds
 };
 
 }  // namespace hat

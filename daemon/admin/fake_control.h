@@ -14,9 +14,9 @@ class FakeControl final : public Control {
  public:
   static constexpr size_t kWorkers = 2;
 
-  FakeControl() {
+  explicit FakeControl(size_t workers = kWorkers) : registry(workers) {
     config.node = "host-a";
-    for (size_t i = 0; i < kWorkers; ++i) views_.push_back(&counters.emplace_back());
+    for (size_t i = 0; i < workers; ++i) views_.push_back(&counters.emplace_back());
     set_manifest({"", {{"Kv", {}, {{"get", false, {}, "kv.thrift:3:1"}}, ""}}});
   }
 
@@ -61,7 +61,7 @@ class FakeControl final : public Control {
   CalibrationReport calibration() const override { return last_calibration; }
 
   NodeConfig config;
-  MetricsRegistry registry{kWorkers};
+  MetricsRegistry registry;
   Observations observed{TimePoint{}};
   std::deque<WorkerCounters> counters;
   std::vector<LinkReport> link_reports;

@@ -5,7 +5,9 @@
 #include <sys/resource.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
+#include <thread>
 
 #include "daemon/admin/fake_control.h"
 #include "daemon/admin/metrics_reader_for_tests.h"
@@ -41,7 +43,7 @@ TEST(MetricsText, RefusesWhatIsNoExposition) {
 class Exposition : public testing::Test {
  protected:
   std::vector<MetricFamilyText> families() {
-    auto read = read_metrics(metrics_page(control_, {}));
+    auto read = read_metrics(metrics_page(control_, {}, page_));
     EXPECT_TRUE(read) << read.error().message;
     return read ? *read : std::vector<MetricFamilyText>{};
   }
@@ -81,6 +83,7 @@ class Exposition : public testing::Test {
   }
 
   FakeControl control_;
+  MetricFamilies page_;
 };
 
 // Creates one object of each kind that adds series: a link, a lane, a certificate, a name, a rule
@@ -318,6 +321,91 @@ TEST_F(Exposition, HasCumulativeHistogramsThatEndInInf) {
       bound_before = upper;
     }
   }
+}
+
+TEST_F(Exposition, HasTheBucketsOfTheConfiguration) {
+  control_.config.admin.duration_buckets.reset().set(1).set(10);  // 2 µs and 1024 µs
+  get(Side::kClient, 0).started.add(4);
+  for (const auto took : {1us, 2us, 3us, 1025us}) get(Side::kClient, 0).latency.add(took);
+  const auto bucket = [&](const char* bound) {
+    return value("hatrpc_request_duration_seconds_bucket", of_get("client", {{"le", bound}}));
+  };
+  EXPECT_EQ(bucket("2e-06"), 2);
+  EXPECT_EQ(bucket("0.001024"), 3);
+  EXPECT_EQ(bucket("+Inf"), 4);
+  EXPECT_EQ(value("hatrpc_request_duration_seconds_count", of_get("client")), 4);
+  for (const auto& family : families()) {
+    if (family.type != "histogram") continue;
+    EXPECT_EQ(family.samples.size(), 5u) << family.name;
+  }
+}
+
+// A page keeps labels of the page before it, but none that a reload changes.
+TEST_F(Exposition, FollowsAReload) {
+  get(Side::kClient, 0).started.add(2);
+  get(Side::kClient, 0).latency.add(3us);
+  const auto series_with = [&](std::string_view plan) {
+    return series_of(of_get("client", {{"plan", std::string(plan)}}));
+  };
+  const auto plan_now = [&] {
+    return describe(control_.routes()->find("Kv")->find("get").client.plan);
+  };
+  const std::string before = plan_now();
+  EXPECT_EQ(series_with(before), 1u);
+  const size_t series = series_of({});
+
+  FunctionSpec function{"get", false, {}, ""};
+  function.hints.client.protocol = "direct_write_imm";
+  control_.set_manifest({"", {{"Kv", {}, {function}, ""}}}, {8, 8, true, ""});
+  control_.config.admin.duration_buckets.reset().set(1).set(10);
+  EXPECT_NE(plan_now(), before);
+  EXPECT_EQ(series_with(before), 0u);
+  EXPECT_EQ(series_with(plan_now()), 1u);
+  EXPECT_EQ(value("hatrpc_request_duration_seconds_bucket", of_get("client", {{"le", "2e-06"}})),
+            0);
+  EXPECT_LT(series_of({}), series);
+
+  const std::string last = plan_now();
+  control_.set_manifest({});
+  EXPECT_EQ(series_with(last), 0u) << "the function is removed";
+  EXPECT_EQ(value("hatrpc_requests_in_flight", of_get("client")), 2);
+}
+
+// A test with ThreadSanitizer also shows that the page and the workers need no lock.
+TEST_F(Exposition, IsMadeWhileAWorkerCounts) {
+  std::atomic<bool> ends{false};
+  FunctionCounters& counters = get(Side::kClient, 0);
+  counters.started.add();
+  const Carrier tcp = Carrier::kTcp;
+  std::thread worker([&] {
+    while (!ends) {
+      counters.started.add();
+      counters.latency.add(3us);
+      counters.ways.add({tcp, tcp});
+      counters.requests[0].add();
+    }
+  });
+  double before = 0;
+  for (int page = 0; page < 20; ++page) {
+    const double calls = value("hatrpc_requests_total", of_get("client", {{"outcome", "success"}}));
+    EXPECT_GE(calls, before);
+    before = calls;
+  }
+  ends = true;
+  worker.join();
+  EXPECT_EQ(value("hatrpc_requests_total", of_get("client", {{"outcome", "success"}})),
+            value("hatrpc_calls_total", carried("tcp", "tcp", "tcp")));
+}
+
+TEST_F(Exposition, CountsItsSeries) {
+  get(Side::kClient, 0).started.add();
+  EXPECT_EQ(value("hatrpc_metrics_series"), series_of({}));
+  const auto read = read_metrics(metrics_page(control_, {.page_seconds = 0.25}, page_));
+  ASSERT_TRUE(read);
+  const auto found =
+      std::ranges::find(*read, "hatrpc_metrics_page_seconds", &MetricFamilyText::name);
+  ASSERT_NE(found, read->end());
+  EXPECT_EQ(found->samples.at(0).value, 0.25);
 }
 
 TEST_F(Exposition, EscapesWhatStandsInLabels) {

@@ -47,7 +47,8 @@ class ReferencePage : public testing::Test {
 
 TEST_F(ReferencePage, HasEveryMetric) {
   FakeControl control;
-  const auto families = read_metrics(metrics_page(control, {}));
+  MetricFamilies page;
+  const auto families = read_metrics(metrics_page(control, {}, page));
   ASSERT_TRUE(families) << families.error().message;
   std::set<std::string> metrics;
   for (const auto& family : *families) metrics.insert(family.name);

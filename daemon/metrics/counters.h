@@ -15,6 +15,7 @@
 #include "base/counter.h"
 #include "base/histogram.h"
 #include "base/reactor.h"
+#include "config/duration_buckets.h"
 #include "daemon/metrics/call_ways.h"
 #include "daemon/metrics/fallback.h"
 #include "daemon/metrics/tls_failure.h"
@@ -36,7 +37,7 @@ enum class CallOutcome : uint8_t {
 inline constexpr std::array<const char*, 6> kCallOutcomeNames = {
     "success", "declared_exception", "app_exception", "local_error", "oneway", "unknown"};
 
-inline constexpr size_t kLatencyBuckets = 25;  // 1 µs … 8.4 s, and +Inf
+inline constexpr size_t kLatencyBuckets = kDurationBounds + 1;  // the last one: longer times
 
 inline constexpr uint64_t kSizeUnit = 64;   // bytes: the bound of the first bucket of sizes
 inline constexpr size_t kSizeBuckets = 20;  // 64 B … 16 MiB, and larger

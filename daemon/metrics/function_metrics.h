@@ -4,8 +4,8 @@
 //
 // Bounds   One entry for each function of the manifests, and for each service one entry (`_other`)
 //          for all of its functions that no manifest names.
-// Thread   Only the main thread calls find(). The returned object lives as long as the registry,
-//          and each worker writes only its own counters in it.
+// Thread   Only the main thread uses the registry. The object that find() returns lives as long as
+//          the registry, and each worker writes only its own counters in it.
 #pragma once
 
 #include <deque>
@@ -17,6 +17,7 @@
 
 #include "config/hints.h"
 #include "daemon/metrics/counters.h"
+#include "daemon/metrics/series_limit.h"
 
 namespace hat {
 
@@ -52,9 +53,11 @@ class MetricsRegistry {
     return *entry;
   }
   std::deque<FunctionMetrics>& all() { return all_; }
+  SeriesLimit& series() { return series_; }
 
  private:
   const size_t workers_;
+  SeriesLimit series_;
   std::deque<FunctionMetrics> all_;  // a deque keeps the addresses of its elements valid
   std::map<std::pair<std::string, std::string>, FunctionMetrics*> by_name_;
 };

@@ -2,6 +2,7 @@
 // daemon/metrics/function_totals.h: one function's counters on one side, summed over all workers.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <vector>
@@ -22,8 +23,29 @@ struct FunctionTotals {
   // count ways.
   std::vector<WayCount> ways;
   std::array<uint64_t, kFallbackCount> fallbacks{};
-  std::array<uint64_t, 2> denied{};
 
+  // Adds the totals of another function.
+  void add(const FunctionTotals& other) {
+    const auto add_each = [](auto& sums, const auto& more) {
+      for (size_t i = 0; i < sums.size(); ++i) sums[i] += more[i];
+    };
+    add_each(outcomes, other.outcomes);
+    latency.add(other.latency);
+    request_sizes.add(other.request_sizes);
+    reply_sizes.add(other.reply_sizes);
+    started += other.started;
+    timed_out += other.timed_out;
+    retries += other.retries;
+    for (const WayCount& more : other.ways) {
+      const auto known = std::ranges::find(ways, more.way, &WayCount::way);
+      if (known == ways.end()) {
+        ways.push_back(more);
+      } else {
+        known->calls += more.calls;
+      }
+    }
+    add_each(fallbacks, other.fallbacks);
+  }
   uint64_t ended() const {
     uint64_t sum = 0;
     for (const uint64_t count : outcomes) sum += count;
@@ -70,6 +92,16 @@ inline std::vector<WayCount> total_ways(FunctionMetrics& function) {
   return CallWays::list(counts);
 }
 
+// Returns the number of calls that an `allow` rule denied: [0] refused, [1] served in a dry run.
+inline std::array<uint64_t, 2> total_denied(FunctionMetrics& function) {
+  std::array<uint64_t, 2> sums{};
+  for (size_t worker = 0; worker < function.workers(); ++worker) {
+    const auto& denied = function.at(Side::kServer, worker).denied;
+    for (size_t i = 0; i < sums.size(); ++i) sums[i] += denied[i].value();
+  }
+  return sums;
+}
+
 inline FunctionTotals total(FunctionMetrics& function, Side side) {
   FunctionTotals sum;
   for (size_t worker = 0; worker < function.workers(); ++worker) {
@@ -86,7 +118,6 @@ inline FunctionTotals total(FunctionMetrics& function, Side side) {
     for (size_t i = 0; i < sum.fallbacks.size(); ++i) {
       sum.fallbacks[i] += counters.fallbacks[i].value();
     }
-    for (size_t i = 0; i < sum.denied.size(); ++i) sum.denied[i] += counters.denied[i].value();
   }
   if (side == Side::kClient) sum.ways = total_ways(function);
   return sum;

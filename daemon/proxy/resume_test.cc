@@ -281,6 +281,54 @@ TEST_F(Resume, TheClientsSideGivesUpAfterATime) {
   EXPECT_EQ(resumes(), 0u);
   pair_.pass(50ms);
   EXPECT_TRUE(pair_.server_connection()->closed) << "the stream has ended";
+  EXPECT_TRUE(client_->shut || client_->closed) << "the server of this client has ended";
+}
+
+// The peer's daemon has given up waiting for the question, or is hostile.
+TEST_F(Resume, BytesOfAReplyBeforeTheAnswerEndTheStream) {
+  begin_call();
+  lose_at_client();
+  pair_.receive_over_tcp(frame_bytes(
+      {.kind = FrameKind::kReply, .flags = engine::kLastPiece, .stream = kStream, .call = 3},
+      get_reply()));
+  EXPECT_THAT(client_->written, HasSubstr("link_lost: RDMA lane: "));
+  EXPECT_THAT(client_->written, Not(HasSubstr(get_reply())));
+  EXPECT_EQ(kinds_in(pair_.caller_link()->written),
+            (std::vector{FrameKind::kResume, FrameKind::kReset}));
+}
+
+TEST_F(Resume, BytesOfAnOpaqueStreamBeforeTheAnswerEndIt) {
+  pair_.send(client_, "this is not Thrift");
+  pair_.pass(50ms);
+  lose_at_client();
+  client_->written.clear();
+  pair_.receive_over_tcp(
+      frame_bytes({.kind = FrameKind::kRaw, .stream = kStream}, "a hole before"));
+  EXPECT_EQ(client_->written, "");
+  EXPECT_TRUE(client_->aborted) << "a FIN would look like the end of the server's bytes";
+}
+
+TEST_F(Resume, TheEndOfAnOpaqueStreamBeforeTheAnswerIsNotPassedOn) {
+  pair_.send(client_, "this is not Thrift");
+  pair_.pass(50ms);
+  lose_at_client();
+  pair_.receive_over_tcp(frame_bytes({.kind = FrameKind::kEnd, .stream = kStream}));
+  EXPECT_FALSE(client_->shut);
+  EXPECT_TRUE(client_->aborted);
+}
+
+// The request has arrived, so the server must get it, although its client can get no reply.
+TEST_F(Resume, ACallWhoseClientHasEndedReachesTheServerWithoutAQuestion) {
+  EXPECT_FALSE(pair_.send(client_, get_call()));
+  client_->end = true;
+  FakeNode::read(client_);
+  pair_.reactor().end_iteration();
+  pair_.pass(50ms);
+  lose_at_server();
+  pair_.reactor().advance(3 * OutboundStream::kResumeWait);
+  pair_.reactor().end_iteration();
+  EXPECT_EQ(served(), get_call());
+  EXPECT_THAT(failures_in(pair_.server_link()->written), testing::IsEmpty());
 }
 
 TEST_F(Resume, TheServersSideGivesUpAfterATime) {
@@ -410,7 +458,8 @@ TEST_F(Resume, ACallOfASuspendedStreamResetsTheStream) {
                                               .stream = kStream,
                                               .call = 50},
                                              call_meta("get", 1) + get_call()));
-  EXPECT_THAT(kinds_in(pair_.server_link()->written), Contains(FrameKind::kReset));
+  EXPECT_THAT(failures_in(pair_.server_link()->written),
+              Contains(ReportedFailure{FrameKind::kReset, 0, engine::Failure::kLinkLost}));
   EXPECT_EQ(served(), "");
 }
 

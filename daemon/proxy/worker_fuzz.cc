@@ -139,7 +139,7 @@ class Run {
   }
 
   std::string any_frame() {
-    FrameHeader header{.kind = static_cast<FrameKind>(input_.next() % 32)};
+    FrameHeader header{.kind = static_cast<FrameKind>(input_.next() % 34)};
     header.flags = input_.next() & engine::kFlagsKnown;
     header.replies = input_.next() % 4;
     header.stream = input_.next() % 4;

@@ -95,8 +95,8 @@ void ServerStream::continue_on_tcp() {
 }
 
 // Ends the stream, because its peer has sent no kResume frame. If the peer has ended its direction
-// of the stream, all its frames have arrived, so the stream can continue. The peer drops the
-// replies if it has forgotten the stream.
+// of the stream, all its frames have arrived, so the server still gets the calls that wait. If the
+// peer knows the stream, it ends the stream when bytes of a reply arrive.
 void ServerStream::on_resume_wait_end() {
   if (stream_.is_closed()) return;
   if (!stream_.peer_has_ended()) return reset(Failure::kLinkLost, kLaneLost);

@@ -45,6 +45,9 @@ FailureReport report_in(Bytes payload) {
 
 void ClientConnection::on_frame(const FrameHeader& header, Bytes payload, FrameSource source) {
   stream_.note_frame(header, source.lane);
+  if (stream_.is_suspended() && !may_come_before_answer(header)) {
+    return give_up_stream("the peer has continued without an answer whether frames were lost");
+  }
   switch (header.kind) {
     case FrameKind::kReply:
     case FrameKind::kMore:
@@ -69,7 +72,7 @@ void ClientConnection::on_frame(const FrameHeader& header, Bytes payload, FrameS
       on_detached(payload);
       break;
     case FrameKind::kResumed:
-      on_resumed();
+      if (source.lane == 0) on_resumed();
       break;
     case FrameKind::kReset:
       return on_reset(payload);

@@ -62,7 +62,7 @@ class ClientConnection final : public StreamEvents,
   // stream can continue. The peer must know the frame kResume.
   void on_lane_lost(const std::string& reason);
   // Ends the stream, because the peer has not answered this question in time.
-  void give_up_stream();
+  void give_up_stream(const std::string& why);
   // Handles the announcement that the peer shuts down: calls that begin from now on use another
   // link.
   void on_link_leaves();
@@ -220,6 +220,10 @@ class ClientConnection final : public StreamEvents,
   bool may_try_again(const Call& call, const Loss& loss) const;
   void send_again();
 
+  // --- A stream that has lost its lane; in client_resume.cc ---
+  void on_resumed();
+  bool may_come_before_answer(const engine::FrameHeader& header) const;
+
   // --- Answers; in client_answers.cc ---
   void on_writable() override;
   void on_half_free() override { wrote(0); }
@@ -230,7 +234,6 @@ class ClientConnection final : public StreamEvents,
   void on_raw(Bytes payload);
   void on_far_end();
   void on_reset(Bytes payload);
-  void on_resumed();  // in client_resume.cc
   void lose_stream(engine::Failure failure, bool delivered, const std::string& reason);
   void fail(Call& call, engine::Failure failure, std::string detail);
   void mark_failed(Call& call, engine::Failure failure, std::string detail);

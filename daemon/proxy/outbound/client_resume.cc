@@ -17,9 +17,10 @@ void ClientConnection::on_lane_lost(const std::string& reason) {
   want_read(false);
   for (size_t i = 0; i < calls_.size(); ++i) {
     Call& call = calls_[i];
-    if (call.failure || call.choice.lane != lost) continue;
+    if (call.choice.lane != lost) continue;
     call.choice = {.why = Fallback::kDown};
-    calls_.drop_learning(call);  // the wait is not a property of what is learned about
+    // The wait is not a property of what is learned about.
+    if (!call.failure) calls_.drop_learning(call);
   }
 }
 
@@ -29,11 +30,18 @@ void ClientConnection::on_resumed() {
   }
 }
 
-void ClientConnection::give_up_stream() {
+// Returns true if the frame may arrive while the stream waits for the peer's answer. Bytes of the
+// server may not: nothing shows yet that those before them have arrived.
+bool ClientConnection::may_come_before_answer(const engine::FrameHeader& header) const {
+  const bool is_no_reply = (header.flags & engine::kOutcomeMask) == engine::kNoReply;
+  if (header.kind == FrameKind::kReply) return is_no_reply && header.payload_bytes == 0;
+  if (header.kind == FrameKind::kEnd) return mode_ == Mode::kCalls;
+  return header.kind != FrameKind::kMore && header.kind != FrameKind::kRaw;
+}
+
+void ClientConnection::give_up_stream(const std::string& why) {
   stream_.send_control(FrameKind::kReset);
-  lose_stream(Failure::kLinkLost, true,
-              "RDMA lane: the lane was lost, and the peer did not answer in time whether frames "
-              "were lost with it");
+  lose_stream(Failure::kLinkLost, true, "RDMA lane: the lane was lost, and " + why);
 }
 
 }  // namespace hat

@@ -118,7 +118,9 @@ bool OutboundStream::on_resumed() {
   return true;
 }
 
-void OutboundStream::ResumeWait::on_deadline() { owner.give_up_stream(); }
+void OutboundStream::ResumeWait::on_deadline() {
+  owner.give_up_stream("the peer did not answer in time whether frames were lost with it");
+}
 
 // --- Sending ---
 

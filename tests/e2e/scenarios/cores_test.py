@@ -12,9 +12,7 @@ import subprocess
 import tempfile
 import unittest
 
-import yaml
-
-from setting import PROGRAMS, Client, Scenario, main, manifest, probe_nodes
+from setting import PROGRAMS, Client, Scenario, main, manifest_with, probe_nodes
 from nodes import ask, wait_until
 
 CORES = sorted(os.sched_getaffinity(0))
@@ -28,17 +26,6 @@ def cores_of_threads(node):
         status = dict(line.split(":\t", 1) for line in (task / "status").read_text(encoding="utf-8").splitlines())
         cores.setdefault(status["Name"], set()).add(status["Cpus_allowed_list"])
     return cores
-
-
-def manifest_with(hints):
-    """Returns the manifest of Probe, with hints for some functions. `hints`: the hints of both sides, by function."""
-    text = yaml.safe_load(manifest())
-    for name, function in text["services"]["Probe"]["functions"].items():
-        for key in ("hint", "c_hint", "s_hint"):
-            function.pop(key, None)
-        if name in hints:
-            function["hint"] = hints[name]
-    return yaml.safe_dump(text)
 
 
 def routes_of(node):

@@ -3,26 +3,13 @@
 
 import json
 
-import yaml
-
-from setting import Callers, Scenario, main, manifest, probe_nodes
+from setting import Callers, Scenario, main, manifest_with, probe_nodes
 from slow_probe import SlowProbe
 from nodes import ask, free_ports, wait_until
 
 CLIENTS = 6      # of each function
 SECONDS = 0.004  # of each call in the server
 CALLS = 300
-
-
-def manifest_with(priorities):
-    """Returns the manifest of Probe with these priorities, by function."""
-    text = yaml.safe_load(manifest())
-    for name, function in text["services"]["Probe"]["functions"].items():
-        for key in ("hint", "c_hint", "s_hint"):
-            function.pop(key, None)
-        if name in priorities:
-            function["hint"] = {"priority": priorities[name]}
-    return yaml.safe_dump(text)
 
 
 class OneServer:
@@ -45,7 +32,7 @@ class Priority(Scenario):
 
     def test_calls_of_a_higher_priority_get_more_of_the_connections(self):
         server = OneServer()
-        with probe_nodes(server, manifest_with({"add": "high", "echo": "low"}),
+        with probe_nodes(server, manifest_with({"add": {"priority": "high"}, "echo": {"priority": "low"}}),
                          modes={"Probe": {"mode": "shared", "max_connections": 1}},
                          keys={"host-b": {"workers": 1}}) as nodes, \
              Callers(nodes, CLIENTS, lambda calls, number: self.assertEqual(calls.add(number, 1), number + 1)) as adds, \
@@ -55,7 +42,7 @@ class Priority(Scenario):
             self.assertGreaterEqual(high, 4 * low)
             self.assertGreater(low, 0, "calls of a low priority continue")
 
-            nodes.manifest.write_text(manifest_with({"add": "low", "echo": "high"}))
+            nodes.manifest.write_text(manifest_with({"add": {"priority": "low"}, "echo": {"priority": "high"}}))
             status, body = ask(nodes.b.admin, "POST", "/reload")
             self.assertEqual(status, 200, body)
             self.assertEqual(json.loads(body)["warnings"], [])

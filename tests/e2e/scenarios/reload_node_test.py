@@ -2,6 +2,7 @@
 """tests/e2e/scenarios/reload_node_test.py: changes hatrpcd.yaml while calls run; no call may fail."""
 
 import json
+import re
 import socket
 
 from setting import (PROGRAMS, Callers, Client, Scenario, calls_in, edit, hatrpc_address, main, probe_nodes,
@@ -139,6 +140,29 @@ class ReloadNode(Scenario):
             edit(nodes.a, lambda config: config.update(limits={"max_connections": 1}))
             wait_until("the daemon has read the file",
                        lambda: "limits.max_connections: 16384 → 1" in nodes.a.log())
+
+    def test_a_reload_changes_the_series_of_the_metrics(self):
+        def page():
+            status, text = ask(nodes.a.admin, "GET", "/metrics")
+            self.assertEqual(status, 200)
+            return text
+
+        def bounds():
+            return re.findall(r'^hatrpc_request_duration_seconds_bucket{.*thrift_method="add".*le="(.*)"} ', page(),
+                              re.MULTILINE)
+
+        with probe_nodes() as nodes, Client(nodes) as calls:
+            add(calls, 1)
+            self.assertEqual(len(bounds()), 25)
+            self.assertRegex(page(), r"(?m)^hatrpc_metrics_page_seconds 0?\.?\d*[1-9]", "of the page before")
+            edit(nodes.a, lambda config: config["admin"].update(duration_buckets=["1us", "4096us"], max_functions=1))
+            changes = self.reload(nodes.a)
+            self.assertTrue(any("admin.duration_buckets" in line for line in changes), changes)
+            self.assertEqual(bounds(), ["1e-06", "0.004096", "+Inf"])
+            self.assertEqual(calls.echo(b"x"), b"x")
+            self.assertIn('thrift_method="_more"', page(), "of echo, because add has the only place")
+            self.assertIn('hatrpc_functions_summed{series="client"} 1\n', page())
+            self.assertIn("metrics: more functions have series than admin.max_functions allows (1)", nodes.a.log())
 
     def test_a_change_that_needs_a_takeover_is_named_and_nothing_is_applied(self):
         with probe_nodes() as nodes:

@@ -14,6 +14,8 @@ import sys
 import threading
 import unittest
 
+import yaml
+
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 PROGRAMS, PEERS = (pathlib.Path(word).resolve() for word in sys.argv[1:3])
 sys.path[:0] = [str(PEERS / "python" / "gen"), str(PEERS / "python" / "site")]
@@ -31,6 +33,17 @@ def manifest():
     """Returns the manifest that hintgen writes for Probe."""
     return subprocess.run([PROGRAMS / "hintgen", IDL], capture_output=True, text=True,
                           check=True).stdout
+
+
+def manifest_with(hints):
+    """Returns the manifest of Probe, with hints for some functions. `hints`: the hints of both sides, by function."""
+    text = yaml.safe_load(manifest())
+    for name, function in text["services"]["Probe"]["functions"].items():
+        for key in ("hint", "c_hint", "s_hint"):
+            function.pop(key, None)
+        if name in hints:
+            function["hint"] = hints[name]
+    return yaml.safe_dump(text)
 
 
 def start_server(address="127.0.0.1:0", language="cpp", options=()):
