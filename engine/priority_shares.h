@@ -27,14 +27,6 @@ namespace hat::engine {
 class PriorityShares {
  public:
   static constexpr size_t kCount = 3;
-  // The priorities, highest first.
-  static constexpr std::array<Priority, kCount> kHighestFirst = {Priority::kHigh, Priority::kNormal,
-                                                                 Priority::kLow};
-  // Returns how much a priority gets, compared with the others that wait.
-  static constexpr uint64_t parts(Priority priority) {
-    constexpr std::array<uint64_t, kCount> kParts = {1, 4, 16};  // by Priority
-    return kParts[index(priority)];
-  }
   static constexpr size_t index(Priority priority) { return static_cast<size_t>(priority); }
 
   // Records that `priority`, of which nothing waited, waits from now on.
@@ -62,6 +54,14 @@ class PriorityShares {
   }
 
  private:
+  static constexpr std::array<Priority, kCount> kHighestFirst = {Priority::kHigh, Priority::kNormal,
+                                                                 Priority::kLow};
+  // Returns how much a priority gets, compared with the others that wait.
+  static constexpr uint64_t parts(Priority priority) {
+    constexpr std::array<uint64_t, kCount> kParts = {1, 4, 16};  // by Priority
+    return kParts[index(priority)];
+  }
+
   std::array<uint64_t, kCount> marks_{};  // by Priority
   uint64_t served_ = 0;                   // the mark of the priority that was served last
 };

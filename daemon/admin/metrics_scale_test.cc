@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
+#include <malloc.h>
 
 #include <algorithm>
 #include <chrono>
@@ -61,6 +62,12 @@ double thread_ms() {
   return static_cast<double>(time.tv_sec) * 1e3 + static_cast<double>(time.tv_nsec) / 1e6;
 }
 
+// Returns the memory that this process has allocated, in MB.
+double allocated_mb() {
+  const struct mallinfo2 info = mallinfo2();
+  return static_cast<double>(info.uordblks + info.hblkhd) / 1e6;
+}
+
 struct PageTimes {  // in ms
   double first;
   double later;  // the shortest one of later pages
@@ -70,6 +77,7 @@ struct PageTimes {  // in ms
 // Makes pages and prints their times. Many pages make it likely that one is not slowed down by the
 // other hardware thread of the core.
 PageTimes page_times(FakeControl& control, const char* sides, int pages) {
+  const double before = allocated_mb();
   MetricFamilies kept;
   std::string page;
   const auto make = [&] {
@@ -86,11 +94,15 @@ PageTimes page_times(FakeControl& control, const char* sides, int pages) {
     page = kept.text();
     text = std::min(text, thread_ms() - begin);
   }
+  const auto lines = std::ranges::count(page, '\n');
+  const auto bytes = static_cast<double>(page.size());
+  page = {};
+  const double memory = allocated_mb() - before;
   std::printf(
       "%zu functions on %s, %zu workers: %.1f ms (text alone: %.1f ms), first page %.1f ms, "
-      "%td lines, %.1f MB\n",
-      kServices * kFunctionsPerService, sides, kScaleWorkers, best, text, first,
-      std::ranges::count(page, '\n'), static_cast<double>(page.size()) / 1e6);
+      "%td lines, %.1f MB, kept %.1f MB\n",
+      kServices * kFunctionsPerService, sides, kScaleWorkers, best, text, first, lines, bytes / 1e6,
+      memory);
   EXPECT_GT(kept.series(), 36 * kServices * kFunctionsPerService) << "all functions have series";
   return {first, best, text};
 }

@@ -16,6 +16,14 @@ using engine::FrameKind;
 
 namespace {
 constexpr size_t kLostStreamsMax = 1024;
+
+// Sends `frame` with the reason that the stream has lost its RDMA lane, and that the server may
+// have seen its calls.
+void send_lane_lost(engine::Lane& lane, const FrameHeader& frame) {
+  const engine::FailMeta meta{engine::Failure::kLinkLost, 1};
+  lane.send(frame, {std::as_bytes(std::span(&meta, 1)),
+                    std::as_bytes(std::span(ServerStream::kLaneLost))});
+}
 }  // namespace
 
 AcceptedLink::AcceptedLink(Worker& worker, engine::SessionOptions options,
@@ -146,18 +154,13 @@ void AcceptedLink::take(uint32_t lane, const FrameHeader& header, engine::Bytes 
   }
   // Another kReset frame with the reason was sent over TCP when the stream lost its lane. The
   // answer has the reason too, because the answer can arrive before the other kReset frame.
-  const engine::FailMeta meta{engine::Failure::kLinkLost, 1};
-  this->lane(lane).frames->send(answer, {std::as_bytes(std::span(&meta, 1)),
-                                         std::as_bytes(std::span(ServerStream::kLaneLost))});
+  send_lane_lost(*this->lane(lane).frames, answer);
 }
 
 // Answers a kResume frame of a stream that has ended in this daemon: the frame that has ended the
 // stream may be lost with its lane.
 void AcceptedLink::refuse_to_resume(uint32_t stream) {
-  const engine::FailMeta meta{engine::Failure::kLinkLost, 1};
-  session_->lane().send(
-      {.kind = FrameKind::kReset, .stream = stream},
-      {std::as_bytes(std::span(&meta, 1)), std::as_bytes(std::span(ServerStream::kLaneLost))});
+  send_lane_lost(session_->lane(), {.kind = FrameKind::kReset, .stream = stream});
 }
 
 void AcceptedLink::attach_stream(uint32_t lane, const FrameHeader& header, engine::Bytes payload) {

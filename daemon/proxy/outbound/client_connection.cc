@@ -326,7 +326,8 @@ void ClientConnection::add_message(const thrift::Head& head) {
   if (!discarding_) {
     const bool was_certain = current_->reply == Reply::kCertain;
     current_->reply = std::max(current_->reply, reply);
-    if (was_certain && reply == Reply::kPossible) {
+    // A client's time-out holds only for calls that certainly have a reply; the plan's begins now.
+    if (was_certain && reply == Reply::kPossible && current_->deadline_of == DeadlineOf::kClient) {
       set_deadline(*current_, this->route(current_->head.get().name));
     }
     return calls_.add_message(*current_, head);

@@ -61,7 +61,8 @@ class ClientConnection final : public StreamEvents,
   // Handles the loss of the stream's RDMA lane, while the link is up: asks the peer whether the
   // stream can continue. The peer must know the frame kResume.
   void on_lane_lost(const std::string& reason);
-  // Ends the stream, because the peer has not answered this question in time.
+  // Ends the stream, because the peer has not answered this question in time, or has sent other
+  // bytes before the answer.
   void give_up_stream(const std::string& why);
   // Handles the announcement that the peer shuts down: calls that begin from now on use another
   // link.
