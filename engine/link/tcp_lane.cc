@@ -19,11 +19,7 @@ constexpr const char* kPeerSpeaksTls =
 }  // namespace
 
 TcpLane::TcpLane(Reactor& reactor, const OpenStream& open, LaneEvents& events)
-    : reactor_(reactor),
-      events_(events),
-      in_(kFirstBytes),
-      last_received_(reactor.now()),
-      stream_(open(*this)) {
+    : reactor_(reactor), events_(events), last_received_(reactor.now()), stream_(open(*this)) {
   stream_->want_read(true);
 }
 
@@ -75,7 +71,7 @@ void TcpLane::on_writable() {
 
 void TcpLane::on_readable() {
   if (!holds_frame()) {
-    const IoResult result = stream_->read({in_.data() + in_end_, in_.size() - in_end_});
+    const IoResult result = stream_->read({in_.get() + in_end_, in_bytes_ - in_end_});
     switch (result.kind) {
       case IoResult::Kind::kWouldBlock:
         if (write_error_ != 0) go_down(stream_->error_text(write_error_));
@@ -101,14 +97,14 @@ bool TcpLane::begins_with_tls() const {
   constexpr auto kAlert = std::byte{0x15};
   constexpr auto kHandshake = std::byte{0x16};
   constexpr auto kMajorVersion = std::byte{3};
-  const bool first = in_.size() == kFirstBytes && in_begin_ == 0 && in_end_ >= 2;
+  const bool first = in_bytes_ == kFirstBytes && in_begin_ == 0 && in_end_ >= 2;
   return first && (in_[0] == kAlert || in_[0] == kHandshake) && in_[1] == kMajorVersion;
 }
 
 bool TcpLane::holds_frame() const {
   FrameHeader header;
   if (in_end_ - in_begin_ < sizeof header) return false;
-  std::memcpy(&header, in_.data() + in_begin_, sizeof header);
+  std::memcpy(&header, in_.get() + in_begin_, sizeof header);
   return invalid(header) != nullptr || in_end_ - in_begin_ >= sizeof header + header.payload_bytes;
 }
 
@@ -116,25 +112,37 @@ void TcpLane::take_part() {
   FrameHeader header;
   const size_t part_end = in_begin_ + part_bytes_;
   for (bool more = true; more && in_end_ - in_begin_ >= sizeof header;) {
-    std::memcpy(&header, in_.data() + in_begin_, sizeof header);
+    std::memcpy(&header, in_.get() + in_begin_, sizeof header);
     if (const char* reason = invalid(header)) {
       if (begins_with_tls()) return go_down(kPeerSpeaksTls);
       return go_down(std::string("the peer sent a bad frame: ") + reason);
     }
     if (in_end_ - in_begin_ < sizeof header + header.payload_bytes) break;
-    const Bytes payload{in_.data() + in_begin_ + sizeof header, header.payload_bytes};
+    const Bytes payload{in_.get() + in_begin_ + sizeof header, header.payload_bytes};
     in_begin_ += sizeof header + header.payload_bytes;
     events_.on_frame(header, payload);
     if (down_) return;
     more = in_begin_ < part_end;
   }
   if (holds_frame()) return stream_->read_again();
-  // The peer has sent a valid frame, so it is a daemon and gets the large receive buffer.
-  if (in_begin_ != 0) in_.resize(kReceiveBytes);
-  std::memmove(in_.data(), in_.data() + in_begin_, in_end_ - in_begin_);
+  keep_unread();
+  if (in_end_ == in_bytes_) go_down("the peer's first frame is not a hello");
+}
+
+// Moves the bytes of an incomplete frame to the beginning of the receive buffer. A peer that has
+// sent a valid frame is a daemon, and gets the large buffer.
+void TcpLane::keep_unread() {
+  const std::byte* unread = in_.get() + in_begin_;
   in_end_ -= in_begin_;
+  if (in_begin_ == 0 || in_bytes_ == kReceiveBytes) {
+    std::memmove(in_.get(), unread, in_end_);
+  } else {
+    auto large = std::make_unique_for_overwrite<std::byte[]>(kReceiveBytes);
+    std::memcpy(large.get(), unread, in_end_);
+    in_ = std::move(large);
+    in_bytes_ = kReceiveBytes;
+  }
   in_begin_ = 0;
-  if (in_end_ == in_.size()) go_down("the peer's first frame is not a hello");
 }
 
 void TcpLane::go_down(const std::string& reason) {

@@ -15,7 +15,6 @@
 #pragma once
 
 #include <memory>
-#include <vector>
 
 #include "base/buffered_writer.h"
 #include "base/reactor.h"
@@ -61,13 +60,17 @@ class TcpLane final : public Lane, private StreamEvents {
   bool holds_frame() const;  // returns true if `in_` begins with a complete or an invalid frame
   bool begins_with_tls() const;
   void take_part();
+  void keep_unread();
   void on_write_error(int error);
   void go_down(const std::string& reason);
   void wrote(const BufferedWriter::Written& written);
 
   Reactor& reactor_;
   LaneEvents& events_;
-  std::vector<std::byte> in_;  // the receive buffer; size() is the capacity for received bytes
+  // The receive buffer of `in_bytes_` bytes. It is not initialised, because the kernel gives memory
+  // only to pages that were written: few of an idle link, and a node can have thousands of these.
+  std::unique_ptr<std::byte[]> in_ = std::make_unique_for_overwrite<std::byte[]>(kFirstBytes);
+  size_t in_bytes_ = kFirstBytes;
   size_t in_begin_ = 0;
   size_t in_end_ = 0;
   size_t part_bytes_ = 0;

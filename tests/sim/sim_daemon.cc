@@ -3,6 +3,7 @@
 
 #include <glog/logging.h>
 
+#include <algorithm>
 #include <numeric>
 
 #include "daemon/metrics/function_totals.h"
@@ -48,7 +49,7 @@ void SimDaemon::start() {
                            .detached = detached_.get(),
                            .rdma = rdma_.get(),
                            .kept = std::make_shared<const LearnedChoices>(kept_),
-                           .keeps_links = random_.percent(50)});
+                           .keeps_links = keeps_links_ || random_.percent(50)});
   draining_ = false;
   for (size_t i = 0; i < node_->endpoints.size(); ++i) {
     network_.listen(node_->endpoints[i].listen, host_,
@@ -113,6 +114,12 @@ void SimDaemon::leave_if_drained(uint64_t generation, TimePoint until) {
     if (late) ++late_drains_;
     kill();
   });
+}
+
+bool SimDaemon::links_are_up() const {
+  return running() && std::ranges::all_of(worker_->link_status(), [](const LinkStatus& link) {
+           return link.state == engine::LinkState::kUp;
+         });
 }
 
 uint64_t SimDaemon::trials_now() const {

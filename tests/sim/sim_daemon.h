@@ -24,6 +24,9 @@ class SimDaemon {
             std::optional<engine::Faults> faults, uint64_t seed);
   ~SimDaemon() { kill(); }
 
+  // Makes the daemon keep a link to each peer, as the first worker of a real daemon does. Otherwise
+  // it does so or not after each start, at random.
+  void keep_links() { keeps_links_ = true; }
   void start();
   void kill();
   // Drains the daemon as SIGTERM does: it exits when no call is in flight, or after
@@ -35,6 +38,8 @@ class SimDaemon {
 
   bool running() const { return worker_ != nullptr; }
   bool draining() const { return draining_; }
+  // Returns true if the daemon runs and all its links to peers are up.
+  bool links_are_up() const;
   // Returns how many drains reached limits.drain_timeout and so cut off calls in flight.
   uint64_t late_drains() const { return late_drains_; }
   const NodeConfig& node() const { return *node_; }
@@ -67,6 +72,7 @@ class SimDaemon {
   Random random_;
   uint64_t generation_ = 0;
   bool draining_ = false;
+  bool keeps_links_ = false;
   uint64_t late_drains_ = 0;
   uint64_t by_rdma_before_ = 0;  // calls by RDMA before the daemon's last start
   uint64_t retries_before_ = 0;  // retries before the daemon's last start

@@ -104,7 +104,7 @@ std::unique_ptr<ByteStream> SimNetwork::connect(SimHost& host, const Address& to
 }
 
 void SimNetwork::look_at_descriptors() {
-  for (SimHost* host : hosts_) host->look_at_descriptors();
+  for (SimHost* host : watching_) host->look_at_descriptors();
 }
 
 }  // namespace hat::sim

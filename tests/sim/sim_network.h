@@ -74,8 +74,9 @@ class SimNetwork {
   std::unique_ptr<ByteStream> connect(SimHost& host, const Address& to, StreamEvents& events);
 
   uint64_t new_entity() { return ++entities_; }
-  void add_host(SimHost& host) { hosts_.push_back(&host); }
-  void remove_host(SimHost& host) { std::erase(hosts_, &host); }
+  // Adds and removes a host that watches descriptors, for look_at_descriptors().
+  void add_watching(SimHost& host) { watching_.push_back(&host); }
+  void remove_watching(SimHost& host) { std::erase(watching_, &host); }
   void look_at_descriptors();
   // Makes say() print its texts to stderr, to follow the run of one seed.
   void trace() { tracing_ = true; }
@@ -117,7 +118,7 @@ class SimNetwork {
   uint64_t events_run_ = 0;
   uint64_t fingerprint_ = 0xcbf29ce484222325;
   std::map<std::string, ListenerState> listeners_;
-  std::vector<SimHost*> hosts_;
+  std::vector<SimHost*> watching_;
 };
 
 }  // namespace hat::sim

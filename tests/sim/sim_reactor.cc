@@ -41,9 +41,13 @@ class SimWatch final : public Watch {
         id_(++host.ids_),
         descriptor_(descriptor),
         on_readable_(std::move(on_readable)) {
+    if (host_.watches_.empty()) host_.network_.add_watching(host_);
     host_.watches_[id_] = this;
   }
-  ~SimWatch() override { host_.watches_.erase(id_); }
+  ~SimWatch() override {
+    host_.watches_.erase(id_);
+    if (host_.watches_.empty()) host_.network_.remove_watching(host_);
+  }
   int descriptor() const { return descriptor_; }
   void notify() { on_readable_(); }
 
@@ -58,11 +62,7 @@ SimHost::SimHost(SimNetwork& network, std::string name, uint64_t seed)
     : network_(network),
       name_(std::move(name)),
       entity_(network.new_entity()),
-      random_(seed ^ (entity_ << 32)) {
-  network_.add_host(*this);
-}
-
-SimHost::~SimHost() { network_.remove_host(*this); }
+      random_(seed ^ (entity_ << 32)) {}
 
 std::unique_ptr<Watch> SimHost::watch(int descriptor, std::function<void()> on_readable) {
   return std::make_unique<SimWatch>(*this, descriptor, std::move(on_readable));

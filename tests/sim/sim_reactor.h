@@ -25,7 +25,6 @@ class SimWatch;
 class SimHost final : public Reactor {
  public:
   SimHost(SimNetwork& network, std::string name, uint64_t seed);
-  ~SimHost() override;
 
   TimePoint now() const override { return network_.now(); }
   Duration cpu_time() const override { return network_.now().time_since_epoch(); }  // never idle

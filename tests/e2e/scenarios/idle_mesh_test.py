@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """tests/e2e/scenarios/idle_mesh_test.py: many daemons that all have links to each other, and no clients.
 
-Measures the CPU time of the daemons, so that other work of the machine hardly changes the values.
+Measures the CPU time of the daemons, so that other work of the machine hardly changes the values, and prints their
+memory (pages that belong to one process alone) and descriptors.
 """
 
 import pathlib
+import re
 import resource
 import time
 
@@ -13,7 +15,7 @@ from nodes import wait_until
 
 WORKERS = 8
 NODES = 100
-FEW_NODES = 24  # with links of all workers, more nodes would need too much memory
+FEW_NODES = 24  # with links of all workers, more nodes would need too much time
 SETTLE_S, SECONDS = 3, 10
 SHARE_MAX = 0.01  # of a core, for each daemon
 DESCRIPTORS = 4096  # for each daemon
@@ -23,6 +25,16 @@ def cpu_seconds(process):
     """Returns how long the process's threads have run."""
     tasks = pathlib.Path(f"/proc/{process.pid}/task").glob("*/schedstat")
     return sum(int(task.read_text(encoding="ascii").split()[0]) for task in tasks) / 1e9
+
+
+def own_mib(process):
+    """Returns the resident memory of a process that no file and no other process has, in MiB."""
+    text = pathlib.Path(f"/proc/{process.pid}/status").read_text(encoding="ascii")
+    return int(re.search(r"RssAnon:\s+(\d+) kB", text).group(1)) / 1024
+
+
+def descriptors(process):
+    return len(list(pathlib.Path(f"/proc/{process.pid}/fd").iterdir()))
 
 
 class IdleMesh(Fleet):
@@ -51,6 +63,8 @@ class IdleMesh(Fleet):
             time.sleep(SECONDS)
             used = sum(cpu_seconds(node.process) - start for node, start in zip(running, before))
             share = used / (time.monotonic() - began) / count
+            memory = sum(own_mib(node.process) for node in running) / count
+            opened = sum(descriptors(node.process) for node in running) / count
         finally:
             for node in running:
                 node.process.kill()
@@ -59,7 +73,8 @@ class IdleMesh(Fleet):
                 node.process = None
             for folder in self.folder.glob("host-*"):
                 folder.rename(folder.with_name(f"{count}-{folder.name}-{link_idle}"))
-        print(f"{count} daemons with {WORKERS} workers each, link_idle {link_idle}: each uses {share:.2%} of a core", flush=True)
+        print(f"{count} daemons with {WORKERS} workers each, link_idle {link_idle}: each uses {share:.2%} of a core, "
+              f"{memory:.1f} MiB and {opened:.0f} descriptors", flush=True)
         return share
 
     def test_a_large_mesh_hardly_uses_the_processor(self):
