@@ -19,6 +19,7 @@
 #include "daemon/metrics/call_ways.h"
 #include "daemon/metrics/fallback.h"
 #include "daemon/metrics/tls_failure.h"
+#include "daemon/metrics/usual_time.h"
 #include "daemon/thrift/request_check.h"
 #include "engine/failure.h"
 
@@ -73,6 +74,8 @@ struct FunctionCounters {
   std::array<Counter, 2> denied;
   // Only for the worker: SlowCalls keeps no call of this function that took at most this time.
   Duration slow_floor{};
+  // Only for the worker, on the client's side: the time of this function's calls at all peers.
+  UsualTime usual;
 };
 
 // TLS handshakes of links that this node opened or accepted.

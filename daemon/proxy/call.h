@@ -112,9 +112,11 @@ struct Call final : Deadline {
     LargestPiece request, reply;
   } pieces;
   // Of the newest attempt: when the first part of the request was sent, and the first part of the
-  // reply arrived; and how long the call was at the server's host.
+  // reply arrived; and how long the call was at the server's host. `asked`: when the last part of
+  // the request was sent, if the client had no other unanswered call then; otherwise zero.
   struct {
     TimePoint sent{};
+    TimePoint asked{};
     TimePoint replied{};
     std::optional<engine::ServedTimes> there;
   } times;

@@ -16,6 +16,7 @@
 #include "config/node.h"
 #include "daemon/proxy/ejections.h"
 #include "daemon/proxy/outbound/peer_choice.h"
+#include "daemon/proxy/outbound/peer_speeds.h"
 
 namespace hat {
 
@@ -28,6 +29,7 @@ struct Endpoint {
   size_t connections = 0;  // of clients
   PeerTurns turns{};       // of `config.peers`
   Ejections ejected{};     // of `config.peers`
+  PeerSpeeds speeds{};     // of `config.peers`, in this order
 };
 
 // A served service; `number` and `is_current` as above.

@@ -185,6 +185,9 @@ Result<void> Worker::calibrate(const std::string& peer, const engine::CostOpen& 
 
 void Worker::set_local(const NodeConfig& node) {
   local_.endpoints.apply(node.endpoints, &same_clients);
+  for (const auto& endpoint : local_.endpoints.all()) {
+    endpoint->speeds.set_peers(endpoint->config.peers);
+  }
   for (const auto& gone : local_.served.apply(node.serves, &same_server)) upstreams_.retire(*gone);
   for (const auto& served : local_.served.all()) upstreams_.retire(*served);
 }

@@ -160,10 +160,10 @@ class Worker final : public IterationEvents {
   bool has_peer(const std::string& name) const { return peers_.contains(name); }
   using PeerNames = std::span<const std::string>;
   // Returns a link to one of `peers`, the peers of `endpoint`, that can carry new calls. Prefers
-  // peers that calls of `endpoint` do not avoid, then those in the node's zone, and then chooses by
-  // PeerChoice. Returns null if there is none, or, with FirstAttempts::kAwait, while a link that is
-  // preferred at least as much is in its first attempt to connect, but only for kFirstAttemptWait
-  // or half of limits.peer_wait. Makes idle links connect, and if no link can carry new calls, all.
+  // peers that are not ejected, then those in the node's zone, then those that are not slow, and
+  // chooses among the rest by PeerChoice. Returns null if there is none, or, with kAwait, while a
+  // link that is preferred at least as much is in its first attempt to connect, but only for
+  // kFirstAttemptWait or half of limits.peer_wait. Lets idle links connect; if none is usable, all.
   static constexpr Duration kFirstAttemptWait = std::chrono::milliseconds(50);
   PeerLink* choose_peer(PeerNames peers, Endpoint& endpoint, FirstAttempts first_attempts);
   // Returns the link to one of `peers`, chosen at random, if a call of `endpoint` that would

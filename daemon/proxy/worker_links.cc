@@ -21,13 +21,16 @@ PeerLink* Worker::choose_peer(PeerNames peers, Endpoint& endpoint, FirstAttempts
   int best = 0;
   int best_to_come = -1;  // the best rank of a link that may come up soon
   TimePoint comes_until{};
+  const bool has_choice = peers.size() > 1;  // then they are those of the endpoint
+  PeerLink* trial = nullptr;                 // a slow peer of the rank `best` that should be tried
   for (size_t i = 0; i < peers.size(); ++i) {
     const auto found = peers_.find(peers[i]);
     if (found == peers_.end()) continue;
     PeerLink& peer = found->second;
     peer.wake(now);
     const bool is_avoided = endpoint.ejected.avoids(peers[i], now);
-    const int rank = (is_avoided ? 0 : 2) + (peer.is_near() ? 1 : 0);
+    const bool is_slow = has_choice && endpoint.speeds.avoids(i, now);
+    const int rank = (is_avoided ? 0 : 4) + (peer.is_near() ? 2 : 0) + (is_slow ? 0 : 1);
     if (!peer.link().takes_calls()) {
       if (const TimePoint until = awaited_until(peer); now < until) {
         best_to_come = std::max(best_to_come, rank);
@@ -39,8 +42,10 @@ PeerLink* Worker::choose_peer(PeerNames peers, Endpoint& endpoint, FirstAttempts
     if (rank > best) {
       usable.clear();
       candidates.clear();
+      trial = nullptr;
       best = rank;
     }
+    if (has_choice && endpoint.speeds.wants_trial(i, now)) trial = &peer;
     usable.push_back(&peer);
     candidates.push_back({i, peer.weight(), peer.unanswered()});
   }
@@ -56,7 +61,7 @@ PeerLink* Worker::choose_peer(PeerNames peers, Endpoint& endpoint, FirstAttempts
     if (decide_at <= now || comes_until < decide_at) decide->set(decide_at = comes_until);
     return nullptr;
   }
-  return usable[choice.choose(candidates, endpoint.turns)];
+  return trial != nullptr ? trial : usable[choice.choose(candidates, endpoint.turns)];
 }
 
 // Returns the time until which clients wait for the link's first attempt to connect; returns the
@@ -86,8 +91,9 @@ bool Worker::has_other_peer(const PeerLink& link, PeerNames peers, const Endpoin
 }
 
 PeerLink* Worker::better_peer(const PeerLink& current, PeerNames peers, const Endpoint& endpoint) {
-  const auto found = peers_.find(peers[choosing_.choice.any(peers.size())]);
-  if (found == peers_.end()) return nullptr;
+  const size_t position = choosing_.choice.any(peers.size());
+  const auto found = peers_.find(peers[position]);
+  if (found == peers_.end() || endpoint.speeds.avoids(position, reactor_.now())) return nullptr;
   PeerLink& other = found->second;
   other.wake(reactor_.now());
   if (!has_fewer_calls({0, other.weight(), 2 * (other.unanswered() + 1)},

@@ -49,9 +49,13 @@ class ChoosePeerTest : public testing::Test {
     return links_.size();
   }
   // Answers a call of a stream.
-  void answer(size_t link, uint32_t stream, uint64_t call = 1) {
-    const FrameHeader header{
-        .kind = FrameKind::kReply, .flags = engine::kLastPiece, .stream = stream, .call = call};
+  void answer(size_t link, uint32_t stream, uint64_t call = 1,
+              CallOutcome outcome = CallOutcome::kSuccess) {
+    const auto flags = static_cast<uint8_t>(static_cast<uint8_t>(outcome) << engine::kOutcomeShift);
+    const FrameHeader header{.kind = FrameKind::kReply,
+                             .flags = static_cast<uint8_t>(flags | engine::kLastPiece),
+                             .stream = stream,
+                             .call = call};
     node_.receive(links_[link], frame_bytes(header, "reply"));
     node_.reactor.end_iteration();
   }
@@ -322,6 +326,118 @@ TEST_F(CallsPileUp, AClientDoesNotGoToAPeerThatFailsOrIsFarAway) {
 TEST_F(CallsPileUp, AClientStaysIfFewOtherCallsWait) {
   for (const uint32_t stream : {2u, 3u, 4u}) answer(0, stream);
   EXPECT_FALSE(leaves_host_b());
+}
+
+// The peers take 10 ms for a call, and host-d more from a time on.
+class ASlowPeer : public ChoosePeerTest {
+ protected:
+  static constexpr size_t kSlow = 2;
+
+  // Lets new clients make calls one after another. Returns how many calls each link carries.
+  std::vector<int> new_clients(int count) {
+    std::vector<int> by_link(links_.size());
+    for (int i = 0; i < count; ++i) {
+      const size_t link = call();
+      node_.reactor.advance(link == kSlow ? of_slow_ : std::chrono::milliseconds(10));
+      answer(link, ++streams_[link], 1, link == kSlow ? outcome_ : CallOutcome::kSuccess);
+      ++by_link[link];
+    }
+    return by_link;
+  }
+  // Lets a client, which has made one call in this stream on `link`, make calls until one of them
+  // uses another link. Returns how many calls that takes, at most 30.
+  int calls_until_it_leaves(const FakeNode::Wire& client, size_t link, uint32_t stream) {
+    for (int count = 1; count < 30; ++count) {
+      const size_t next = call(client);
+      node_.reactor.advance(std::chrono::milliseconds(10));
+      if (next != link) {
+        answer(next, ++streams_[next]);
+        return count;
+      }
+      answer(link, stream, static_cast<uint64_t>(count) + 1);
+    }
+    return 30;
+  }
+
+  Duration of_slow_ = std::chrono::milliseconds(10);
+  CallOutcome outcome_ = CallOutcome::kSuccess;
+};
+
+TEST_F(ASlowPeer, GetsNoNewClients) {
+  EXPECT_THAT(new_clients(60), ElementsAre(20, 20, 20));
+  of_slow_ = std::chrono::milliseconds(100);
+  EXPECT_LT(new_clients(90)[kSlow], 20);
+  EXPECT_THAT(new_clients(60), ElementsAre(30, 30, 0));
+}
+
+TEST_F(ASlowPeer, GetsClientsAgainAfterItHasRecovered) {
+  new_clients(60);
+  of_slow_ = std::chrono::milliseconds(100);
+  new_clients(90);
+  EXPECT_LE(new_clients(1'000)[kSlow], 2) << "10 s, with a trial in 5 s";
+  of_slow_ = std::chrono::milliseconds(10);
+  new_clients(600);
+  EXPECT_THAT(new_clients(60), ElementsAre(20, 20, 20));
+}
+
+TEST_F(ASlowPeer, KeepsClientsWithoutAnotherPeerInTheZone) {
+  NodeConfig next = configuration();
+  next.zone = next.peers[kSlow].zone = "east";
+  new_clients(60);
+  of_slow_ = std::chrono::milliseconds(100);
+  new_clients(90);
+  node_.set_node(next);
+  EXPECT_EQ(new_clients(10)[kSlow], 10);
+}
+
+TEST_F(ASlowPeer, IsLeftByAClientWithoutAServerOfItsOwn) {
+  new_clients(60);
+  of_slow_ = std::chrono::milliseconds(100);
+  size_t link = 0;
+  while (link != kSlow) {
+    link = call();
+    answer(link, ++streams_[link]);
+  }
+  const FakeNode::Wire client = clients_.back();
+  const uint32_t stream = streams_[kSlow];
+  new_clients(90);
+  EXPECT_EQ(calls_until_it_leaves(client, kSlow, stream), 1);
+  EXPECT_THAT(kinds_in(links_[kSlow]->written), testing::Contains(FrameKind::kEnd));
+}
+
+TEST_F(ASlowPeer, KeepsAClientWithAServerOfItsOwn) {
+  new_clients(60);
+  size_t link = 0;
+  while (link != kSlow) {
+    link = call();
+    answer(link, ++streams_[link]);
+  }
+  const FakeNode::Wire client = clients_.back();
+  const uint32_t stream = streams_[kSlow];
+  node_.receive(links_[kSlow], frame_bytes({.kind = FrameKind::kBound, .stream = stream}));
+  of_slow_ = std::chrono::milliseconds(100);
+  new_clients(90);
+  EXPECT_EQ(calls_until_it_leaves(client, kSlow, stream), 30);
+}
+
+TEST_F(ASlowPeer, IsTriedByAClientOfAnotherPeer) {
+  new_clients(60);
+  const size_t fast = call();
+  answer(fast, ++streams_[fast]);
+  const FakeNode::Wire client = clients_.back();
+  const uint32_t stream = streams_[fast];
+  ASSERT_NE(fast, kSlow);
+  of_slow_ = std::chrono::milliseconds(100);
+  new_clients(300);
+  node_.reactor.advance(PeerSpeeds::kTrialPause);
+  EXPECT_EQ(calls_until_it_leaves(client, fast, stream), 1);
+}
+
+TEST_F(ASlowPeer, IsNotMeasuredByExceptions) {
+  new_clients(60);
+  outcome_ = CallOutcome::kApplicationException;
+  of_slow_ = std::chrono::microseconds(1);
+  EXPECT_THAT(new_clients(60), ElementsAre(20, 20, 20)) << "a peer that fails fast";
 }
 
 }  // namespace

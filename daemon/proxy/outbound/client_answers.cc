@@ -332,6 +332,10 @@ void ClientConnection::finish(Call& call, CallOutcome outcome) {
     const bool is_late = call.sent && call.failure == Failure::kDeadlineExceeded &&
                          call.deadline_of == DeadlineOf::kPlan;
     if (outcome != CallOutcome::kLocalError || is_late) calls_.end_learning(call);
+    // Exceptions are not measured: a peer that fails fast must not seem to be fast.
+    if (outcome == CallOutcome::kSuccess || is_late) {
+      note_speed(call, is_late ? now : call.times.replied, now);
+    }
   }
   DCHECK_EQ(&call, &calls_.front());
   request_.drop();
@@ -363,6 +367,19 @@ void ClientConnection::note_slow(const Call& call, CallOutcome outcome, TimePoin
     slow.there = call.times.there;
   }
   worker_.slow_calls().add(std::move(slow), now);
+}
+
+// Measures the peer by a call that it has answered at `end`, or not in time. Only a call that was
+// alone on its connection, and is of a function with a time of its own, shows how fast a peer is.
+void ClientConnection::note_speed(const Call& call, TimePoint end, TimePoint now) {
+  if (call.times.asked == TimePoint{} || end < call.times.asked || call.several ||
+      call.reply != Reply::kCertain || stream_.speed() == nullptr ||
+      endpoint_->config.peers.size() < 2) {
+    return;
+  }
+  if (const auto slowness = call.counters->usual.add(end - call.times.asked)) {
+    endpoint_->speeds.note(*stream_.speed(), *slowness, now);
+  }
 }
 
 void ClientConnection::write(Bytes bytes, From from) {

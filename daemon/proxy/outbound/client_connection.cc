@@ -215,7 +215,10 @@ void ClientConnection::end_request() {
   discarding_.reset();
   Call* call = std::exchange(current_, nullptr);
   if (call == nullptr) return;
-  if (call->replies != 0) return bound_possible_calls();
+  if (call->replies != 0) {
+    if (calls_.size() == 1) call->times.asked = worker_.reactor().now();
+    return bound_possible_calls();
+  }
   request_.drop();
   call->counters->requests[static_cast<size_t>(CallOutcome::kOneway)].add();
   call->counters->request_sizes.add(call->request_bytes);
@@ -411,8 +414,10 @@ bool ClientConnection::have_stream(FirstAttempts first_attempts) {
 }
 
 void ClientConnection::open_stream(PeerLink& peer) {
-  endpoint_->ejected.note_use(peer.link().peer(), worker_.reactor().now());
+  const TimePoint now = worker_.reactor().now();
+  endpoint_->ejected.note_use(peer.link().peer(), now);
   stream_.open(peer);
+  if (PeerSpeed* const speed = stream_.speed()) endpoint_->speeds.note_use(*speed, now);
 }
 
 // Returns true if a reload has retired the link of the stream, and the next call must use this
@@ -424,21 +429,28 @@ bool ClientConnection::stays_with_retired_link() const {
 }
 
 // Returns the link that `call` should use rather than that of the stream: many calls wait for its
-// peer and few for the other, or its peer is ejected. Returns null if there is none, or if the
-// server may keep state for the client.
+// peer and few for the other, its peer is ejected or slow, or a slow peer gets a trial. Returns
+// null if there is none, or if the server may keep state for the client.
 PeerLink* ClientConnection::better_peer() {
   if (!stream_.exists() || calls_.size() != 1 || stream_.link_leaves() ||
       stream_.peers().size() < 2) {
     return nullptr;
   }
-  const bool is_ejected = endpoint_->ejected.ejects(stream_.peer(), worker_.reactor().now());
-  if (is_ejected && (stream_.may_leave() || stream_.shares_server())) {
+  const TimePoint now = worker_.reactor().now();
+  const bool is_ejected = endpoint_->ejected.ejects(stream_.peer(), now);
+  const bool is_slow = stream_.speed() != nullptr && stream_.speed()->is_slow;
+  const bool piles_up = stream_.link().unanswered() >= Worker::kPileUp;
+  const bool may_leave = stream_.shares_server() || (is_ejected && stream_.may_leave());
+  if (!may_leave) return nullptr;
+  stream_.set_unanswered(0);  // without the call that is to find its way
+  if (is_ejected || is_slow || endpoint_->speeds.wants_trial(now)) {
     PeerLink* const other =
         worker_.choose_peer(stream_.peers(), *endpoint_, FirstAttempts::kIgnore);
-    return other != nullptr && worker_.serves_calls(*other, *endpoint_) ? other : nullptr;
+    const bool is_better =
+        other != nullptr && other != &stream_.link() && worker_.serves_calls(*other, *endpoint_);
+    if (is_better || is_ejected) return is_better ? other : nullptr;
   }
-  if (stream_.link().unanswered() < Worker::kPileUp || !stream_.shares_server()) return nullptr;
-  stream_.set_unanswered(0);  // without the call that is to find its way
+  if (!piles_up) return nullptr;
   return worker_.better_peer(stream_.link(), stream_.peers(), *endpoint_);
 }
 

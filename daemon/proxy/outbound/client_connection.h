@@ -243,6 +243,7 @@ class ClientConnection final : public StreamEvents,
   void write_exceptions(const Call& call);
   void finish(Call& call, CallOutcome outcome);
   void note_slow(const Call& call, CallOutcome outcome, TimePoint now);
+  void note_speed(const Call& call, TimePoint end, TimePoint now);
   enum class From : uint8_t { kStream, kSelf };
   void write(Bytes bytes, From from);
   void wrote(size_t bytes);

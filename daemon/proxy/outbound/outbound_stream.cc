@@ -41,7 +41,8 @@ OutboundStream::OutboundStream(Worker& worker, ClientConnection& owner,
 void OutboundStream::open(PeerLink& peer) {
   DCHECK(!exists() && !opened_);
   peer_ = &peer;
-  last_peer_ = peer.link().peer();
+  newest_.peer = peer.link().peer();
+  newest_.speed = owner_.endpoint().speeds.find(newest_.peer);
   id_ = peer.open_stream(owner_);
   next_ordinal_ = 1;
   peer_knows_bound_ = engine::knows_bound(peer.link().session().peer());

@@ -15,6 +15,7 @@
 
 #include <cstdint>
 #include <initializer_list>
+#include <memory>
 #include <span>
 #include <string>
 
@@ -62,7 +63,9 @@ class OutboundStream {
   bool exists() const { return id_ != 0; }
   const std::string& peer() const { return peer_->link().peer(); }
   // Returns the peer of the newest stream, which may have ended; empty before the first one.
-  const std::string& last_peer() const { return last_peer_; }
+  const std::string& last_peer() const { return newest_.peer; }
+  // Returns the speed of this peer; null if the endpoint no longer has the peer.
+  PeerSpeed* speed() const { return newest_.speed.get(); }
   // Returns true if a frame of the stream was sent, so that the peer knows of the stream.
   bool opened() const { return opened_; }
   // Returns true if the stream exists, but its link cannot carry new calls.
@@ -250,7 +253,11 @@ class OutboundStream {
   ClientConnection& owner_;
   engine::SendTurns::Member& turn_;
   PeerLink* peer_ = nullptr;
-  std::string last_peer_;
+  // The peer of the newest stream.
+  struct {
+    std::string peer;
+    std::shared_ptr<PeerSpeed> speed;
+  } newest_;
   uint32_t id_ = 0;           // 0: no stream
   uint32_t lane_number_ = 0;  // 0: the link's TCP connection
   // The lane that the peer uses for the stream, while the peer has taken no frame from the stream's

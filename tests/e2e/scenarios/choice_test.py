@@ -76,9 +76,9 @@ class Choice(Fleet):
         self.assertEqual(self.calls(), [2, 10] if its == 0 else [10, 2])
 
     def test_shared_calls_leave_a_slow_server(self):
-        probe = SlowProbe(9191)
-        self.peers = [self.start_peer(2, mode="shared", upstream="tcp:127.0.0.1:9191"),
-                      self.start_peer(3, mode="shared")]
+        probe, _ = SlowProbe(9191), SlowProbe(9192)
+        self.peers = [self.start_peer(number, mode="shared", upstream=f"tcp:127.0.0.1:{port}")
+                      for number, port in ((2, 9191), (3, 9192))]
         self.start_client({f"host-{number}": {"link": f"tcp:127.0.0.{number}:{LINK_PORT}"} for number in (2, 3)},
                           workers=1)
         with Callers(self.nodes, 40, add) as load:
@@ -89,7 +89,7 @@ class Choice(Fleet):
                        lambda: max(self.in_flight(self.peers[0]) for _ in range(10)) < 17, 20)
             probe.seconds = 0.0
             before = calls_in(self.peers[0])
-            wait_until("calls come back", lambda: calls_in(self.peers[0]) > before + 400)
+            wait_until("calls come back", lambda: calls_in(self.peers[0]) > before + 400, 30)
         self.assertEqual(load.errors, [])
 
     def test_a_peer_without_a_server_does_not_attract_all_clients(self):
