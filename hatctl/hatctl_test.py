@@ -310,6 +310,13 @@ endpoints:
         self.assertIn("too old to advise", older.stderr)
         self.assertEqual(self.a.manifest.read_text(), MANIFEST)
 
+    def test_slow_names_a_daemon_that_is_too_old(self):
+        older = FakeAdviser(self.a.folder, self.a.socket, {"GET /slow": (404, "there is no /slow")})
+        self.addCleanup(older.end)
+        shown = self.a.hatctl("--socket", older.server_address, "slow")
+        self.assertEqual((shown.returncode, shown.stdout), (1, ""))
+        self.assertEqual(shown.stderr, "hatctl: this hatrpcd is too old to show slow calls: upgrade it\n")
+
     def test_advise_apply_edits_the_manifest_and_reloads(self):
         self.addCleanup(self.write_manifest, MANIFEST)
         self.write_manifest(MANIFEST.replace("get:", "get:  # often"))

@@ -149,14 +149,14 @@ class TwoNodes:
 
     def __init__(self, programs, manifest, upstreams, endpoints=None, limits=None, modes=None,
                  fabric="auto", fabric_b=None, http=False, links=None, identity=None, cable=False,
-                 hosts=(HERE, HERE), keys=None):
+                 hosts=(HERE, HERE), keys=None, programs_b=None):
         """`upstreams`: address by service; `endpoints`: address by service (default: free ports).
 
         `fabric_b`: host-b's fabric, if it differs from host-a's. `http`: both nodes also listen at a TCP address
         for Prometheus and browsers. `links`: by node, the security part of its `link` (default: insecure).
         `identity`: the name that host-b's certificate must have, if it is not the node's name. `cable`: the link
         passes through `self.cable`. `hosts`: the hosts of host-a and host-b. `keys`: by node, more keys of its
-        configuration.
+        configuration. `programs_b`: the folder of host-b's programs, if it differs from host-a's.
         """
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="hatrpc-e2e-"))
         self.manifest = self.folder / "manifests" / "probe.yaml"
@@ -176,7 +176,7 @@ class TwoNodes:
         peer = {"link": f"tcp:{host_b.address}:{self.cable.port if cable else link}"} | ({"identity": identity} if identity else {})
         serves = {service: {"upstream": upstream, **(modes or {}).get(service, {})}
                   for service, upstream in upstreams.items()}
-        self.b = Node(programs, self.folder, {
+        self.b = Node(programs_b or programs, self.folder, {
             "node": "host-b", "fabric": fabric_b or fabric, "limits": limits, "serves": serves,
             "link": {"listen": f"tcp:{host_b.address}:{link}", **links["host-b"]},
             **(keys or {}).get("host-b", {})}, http_b, host_b)

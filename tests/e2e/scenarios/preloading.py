@@ -13,15 +13,15 @@ from peers import Peers
 LIBRARY = PROGRAMS.parent / "lib" / "libhatrpc-preload.so"
 
 
-def preloaded(rings=None, listen=None):
+def preloaded(rings=None, listen=None, library=LIBRARY):
     """Returns an environment that loads the preloaded library.
 
-    Both arguments map TCP addresses to paths of rings: `rings` for connections, `listen` for listening sockets.
+    `rings` and `listen` map TCP addresses to paths of rings: `rings` for connections, `listen` for listening sockets.
     """
     def text(addresses):
         return ",".join(f"{address}={path}" for address, path in (addresses or {}).items())
 
-    return {**os.environ, "LD_PRELOAD": str(LIBRARY), "HATRPC_RINGS": text(rings),
+    return {**os.environ, "LD_PRELOAD": str(library), "HATRPC_RINGS": text(rings),
             "HATRPC_LISTEN_RINGS": text(listen)}
 
 

@@ -113,11 +113,11 @@ class Callers:
 
 
 @contextlib.contextmanager
-def probe_nodes(server=None, manifest_text=None, **more):
+def probe_nodes(server=None, manifest_text=None, programs=PROGRAMS, **more):
     """Starts two nodes; yields them. host-b serves the test server `server`, by default a new C++ server."""
     own = server or start_server()
     try:
-        with TwoNodes(PROGRAMS, manifest_text or manifest(), {"Probe": hatrpc_address(own.addresses[0])},
+        with TwoNodes(programs, manifest_text or manifest(), {"Probe": hatrpc_address(own.addresses[0])},
                       **more) as nodes:
             yield nodes
     finally:

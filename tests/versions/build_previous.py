@@ -1,0 +1,79 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""tests/versions/build_previous.py: builds the programs of the previous version, which tests/versions/previous names.
+
+The sources come from this repository's git history, and are put into build/previous/source. The programs are in the
+folder build/release/bin there. A second run builds nothing.
+"""
+
+import os
+import pathlib
+import shutil
+import subprocess
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
+PIN = HERE / "previous"
+FOLDER = ROOT / "build" / "previous"
+TARGETS = ("hatrpcd", "hatctl", "hintgen", "hatrpc_preload")
+ERROR_LINES = 60  # how many lines of a failed build are printed
+
+
+def revision(text):
+    """Returns the revision in the text of the file `previous`: its only line that is not empty and not a comment."""
+    lines = [line.strip() for line in text.splitlines() if line.strip() and not line.startswith("#")]
+    if len(lines) != 1:
+        raise SystemExit(f"versions: {PIN} has {len(lines)} lines that are not comments; expected one: a tag or a commit")
+    return lines[0]
+
+
+def git(*words):
+    return subprocess.run(["git", "-C", ROOT, *words], capture_output=True, text=True, check=False)
+
+
+def commit_of(name):
+    """Returns the id of the commit. Ends the program with an explanation if this tree does not have it."""
+    found = git("rev-parse", "--verify", "--quiet", f"{name}^{{commit}}")
+    if found.returncode == 0:
+        return found.stdout.strip()
+    shallow = git("rev-parse", "--is-shallow-repository")
+    if shallow.returncode != 0:
+        reason = f"git cannot read a repository at {ROOT} ({shallow.stderr.strip()}); run the tests in a clone of the repository"
+    elif shallow.stdout.strip() == "true":
+        reason = "this clone is shallow; run `git fetch --unshallow --tags`"
+    else:
+        reason = f"this clone does not have it; run `git fetch --tags`, or correct {PIN}"
+    raise SystemExit(f"versions: the previous version {name} cannot be built, so it is not tested: {reason}")
+
+
+def unpack(commit, folder):
+    """Writes the sources of the commit to FOLDER/source, unless they are there."""
+    mark = folder / "commit"
+    if mark.exists() and mark.read_text(encoding="ascii") == commit:
+        return
+    shutil.rmtree(folder, ignore_errors=True)
+    (folder / "source").mkdir(parents=True)
+    with subprocess.Popen(["git", "-C", ROOT, "archive", commit], stdout=subprocess.PIPE) as archive:
+        subprocess.run(["tar", "-x", "-C", folder / "source"], stdin=archive.stdout, check=True)
+    if archive.returncode != 0:
+        raise SystemExit(f"versions: `git archive {commit}` failed with status {archive.returncode}")
+    mark.write_text(commit, encoding="ascii")
+
+
+def run(words, where):
+    done = subprocess.run(words, cwd=where, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+    if done.returncode != 0:
+        print("\n".join(done.stdout.splitlines()[-ERROR_LINES:]))
+        raise SystemExit(f"versions: `{' '.join(words)}` failed in {where}")
+
+
+def main():
+    unpack(commit_of(revision(PIN.read_text(encoding="utf-8"))), FOLDER)
+    source = FOLDER / "source"
+    # A newer compiler may warn of the older sources, so warnings are not errors here.
+    run(["cmake", "--preset", "release", "-DHAT_WERROR=OFF"], source)
+    run(["cmake", "--build", "build/release", "--target", *TARGETS, "-j", str(len(os.sched_getaffinity(0)))], source)
+
+
+if __name__ == "__main__":
+    main()
