@@ -42,6 +42,14 @@ def without_tls(node_text):
     return re.sub(r', identity: "[^"]*"', "", text)
 
 
+def by_name(node_text):
+    """Returns an overlay's hatrpcd.yaml with the headless Service as its only peer, as a comment of it shows."""
+    shown = "\n".join(line.removeprefix("# ") for line in
+                      re.search(r"(?m)^# peers: .*\n# .*\n", node_text)[0].splitlines())
+    text = re.sub(r"(?m)^peers:\n(  .*\n)+", lambda _: shown + "\n", node_text)
+    return text.replace("peers: [worker-1, worker-2]", "peers: [nodes]")
+
+
 def write_certificates(programs, folder):
     """Makes the three files of the Secret with the commands of the README, with the mode that kubelet sets (0440)."""
     subprocess.run([programs / "hatctl", "certs", "make", folder, "hatrpcd", "--trust-domain", "cluster.local"],

@@ -20,7 +20,7 @@ import unittest
 import yaml
 
 import schemas
-from deployment import (K8S, OVERLAYS, all_yaml, base_manifests, bytes_of, check, replaced,
+from deployment import (K8S, OVERLAYS, all_yaml, base_manifests, by_name, bytes_of, check, replaced,
                         write_certificates, write_node)
 
 PROGRAMS, TOOLS = (pathlib.Path(word).resolve() for word in sys.argv[1:3])
@@ -46,16 +46,23 @@ def from_(folder):
     return os.path.relpath(K8S, os.path.realpath(folder))
 
 
+# The chart's values for the hatrpcd.yaml of by_name(); null removes the peers of example/values.yaml.
+NAMED = {"config": {
+    "peers": {"worker-1": None, "worker-2": None,
+              "nodes": {"link": "dns:hatrpcd-nodes.hatrpc-system.svc.cluster.local:7471"}},
+    "endpoints": [{"listen": address, "service": "Calculator", "peers": ["nodes"]}
+                  for address in ("tcp:$POD_IP:9090", "unix:/run/hatrpcd/calculator.sock")]}}
 # By name: kustomize components that an operator can add, and the chart's values that have the same effect.
 VARIANTS = {
+    "peers by name": ((), NAMED),
     "plain": ((), {}),
     "cert-manager": (("tls-cert-manager",),
                      {"tls": {"issuerRef": {"name": "hatrpc-ca", "kind": "ClusterIssuer"}}}),
     "hitless": (("hitless",), {"hitlessUpgrade": {"enabled": True}}),
 }
-VARIANTS["cert-manager and hitless"] = tuple(
-    a + b if isinstance(a, tuple) else a | b
-    for a, b in zip(VARIANTS["cert-manager"], VARIANTS["hitless"]))
+for more in ("cert-manager", "peers by name"):
+    VARIANTS[f"{more} and hitless"] = tuple(
+        a + b if isinstance(a, tuple) else a | b for a, b in zip(VARIANTS[more], VARIANTS["hitless"]))
 KINDS = [(name, variant) for name in OVERLAYS for variant in VARIANTS
          if not (name == "sriov" and "hitless" in variant)]
 
@@ -65,10 +72,14 @@ def overlay(name, variant="plain"):
     """Returns the objects of an overlay with the monitoring component and the components of `variant`."""
     components, _ = VARIANTS[variant]
     with tempfile.TemporaryDirectory() as folder:
-        (pathlib.Path(folder) / "kustomization.yaml").write_text(json.dumps({
-            "resources": [f"{from_(folder)}/overlays/{name}"],
-            "components": [f"{from_(folder)}/components/{one}" for one in ("monitoring", *components)]}),
-            encoding="utf-8")
+        own = {"resources": [f"{from_(folder)}/overlays/{name}"],
+               "components": [f"{from_(folder)}/components/{one}" for one in ("monitoring", *components)]}
+        if "by name" in variant:
+            node_text = (K8S / "overlays" / name / "hatrpcd.yaml").read_text(encoding="utf-8")
+            (pathlib.Path(folder) / "hatrpcd.yaml").write_text(by_name(node_text), encoding="utf-8")
+            own["configMapGenerator"] = [{"name": "hatrpcd-node", "namespace": "hatrpc-system",
+                                          "behavior": "replace", "files": ["hatrpcd.yaml"]}]
+        (pathlib.Path(folder) / "kustomization.yaml").write_text(json.dumps(own), encoding="utf-8")
         return render("kustomize", folder)
 
 
@@ -113,6 +124,10 @@ def daemon_set(objects):
 
 def pod(objects):
     return daemon_set(objects)["spec"]["template"]["spec"]
+
+
+def is_headless(service):
+    return service["spec"].get("clusterIP") == "None"
 
 
 def config_map(objects, volume):
@@ -261,7 +276,8 @@ class Objects(unittest.TestCase):
 
             for service in of_kind(objects, "Service"):
                 template, = chosen(service["spec"]["selector"])
-                self.assertEqual(service["spec"]["internalTrafficPolicy"], "Local", name)
+                if not is_headless(service):
+                    self.assertEqual(service["spec"]["internalTrafficPolicy"], "Local", name)
                 for port in service["spec"]["ports"]:
                     if isinstance(port["targetPort"], str):
                         self.assertIn(port["targetPort"], ports(template), name)
@@ -281,7 +297,7 @@ class Objects(unittest.TestCase):
             with self.subTest(name):
                 listening = {int(one["listen"].rpartition(":")[2]) for one in node(objects)["endpoints"]
                              if one["listen"].startswith("tcp:")}
-                offered = {port["targetPort"] for one in of_kind(objects, "Service")
+                offered = {port["targetPort"] for one in of_kind(objects, "Service") if not is_headless(one)
                            for port in one["spec"]["ports"]}
                 self.assertEqual(offered, listening)
 
@@ -295,6 +311,18 @@ class Objects(unittest.TestCase):
                         self.assertEqual((link["hostPort"], link["containerPort"]), (int(port), int(port)))
                 for peer in node(objects)["peers"].values():
                     self.assertEqual(peer["link"].rpartition(":")[2], port)
+
+    def test_the_headless_service_has_the_name_and_port_of_the_group(self):
+        for name, objects in daemons():
+            with self.subTest(name):
+                service, = [one for one in of_kind(objects, "Service") if is_headless(one)]
+                port, = service["spec"]["ports"]
+                listen = node(objects)["link"]["listen"].rpartition(":")[2]
+                self.assertEqual((str(port["port"]), str(port["targetPort"])), (listen, listen))
+                meta = service["metadata"]
+                whole = f"dns:{meta['name']}.{meta['namespace']}.svc.cluster.local:{port['port']}"
+                groups = [peer["link"] for peer in node(objects)["peers"].values() if peer["link"].startswith("dns:")]
+                self.assertEqual(groups, [whole] if "by name" in name else [])
 
     def test_nothing_listens_on_an_address_that_is_not_the_pods(self):
         for name, objects in daemons():
@@ -318,9 +346,10 @@ class Objects(unittest.TestCase):
                 for policy in policies:
                     let_in = {port["port"] for rule in policy["spec"]["ingress"]
                               for port in rule["ports"]}
-                    if "as it is" in name:  # networkPolicy.nodes is empty, so the policy allows no links
-                        listening.discard(7471)
                     self.assertEqual(let_in, listening)
+                    links, = [rule["from"] for rule in policy["spec"]["ingress"] if rule["ports"][0]["port"] == 7471]
+                    self.assertIn({"podSelector": daemon_set(objects)["spec"]["selector"]}, links,
+                                  "a peer by name is connected by the address of its pod")
 
     def test_a_drain_may_end_by_itself(self):
         for name, objects in daemons():
@@ -473,7 +502,7 @@ class Changes(unittest.TestCase):
                           if one["kind"] != "Namespace"}, {"hatrpc-system"})
         self.assertTrue(of_kind(objects, "PodMonitor"))
         policy, = of_kind(objects, "NetworkPolicy")
-        self.assertEqual(policy["spec"]["ingress"][0]["from"], [{"ipBlock": {"cidr": "192.0.2.0/24"}}])
+        self.assertEqual(policy["spec"]["ingress"][0]["from"][0], {"ipBlock": {"cidr": "192.0.2.0/24"}})
 
 
 if __name__ == "__main__":
