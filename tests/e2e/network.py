@@ -35,8 +35,8 @@ class DnsServer:
     def set(self, *options):
         self.stop()
         self.process = subprocess.Popen(
-            ["dnsmasq", "--keep-in-foreground", "--conf-file=/dev/null", "--no-resolv", "--no-hosts", "--user=root",
-             "--pid-file=", f"--listen-address={self.address}", "--bind-interfaces", "--local=/example/",
+            ["dnsmasq", "--keep-in-foreground", "--conf-file=/dev/null", "--no-resolv", "--no-hosts", "--user=",
+             "--group=", "--pid-file=", f"--listen-address={self.address}", "--bind-interfaces", "--local=/example/",
              "--local-ttl=1", "--host-record=ready.example,127.0.0.1", *options])
         wait_until("dnsmasq answers", lambda: socket.getaddrinfo("ready.example", 1))
 
