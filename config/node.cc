@@ -137,12 +137,18 @@ FabricConfig read_fabric(const YamlValue& value) {
                 const auto bytes = read_bytes(v, "max_pinned", kPinnedMin, kPinnedMax);
                 if (bytes) fabric.pinned_bytes_max = *bytes;
               }},
+             into("loop_folder", false, fabric.loop_folder, read_text),
              {"faults", false, [&](const YamlValue& v) { fabric.faults = read_faults(v); }}});
   const bool names_device = !fabric.device.empty() || fabric.port != 0 || fabric.gid_index >= 0;
   if (names_device && (fabric.kind == FabricKind::kLoop || fabric.kind == FabricKind::kTcp)) {
     value.error(
         "fabric: device, port and gid_index apply only to kind: verbs or auto; remove them, or "
         "change kind");
+  }
+  const bool may_be_loop = fabric.kind == FabricKind::kLoop || fabric.kind == FabricKind::kAuto;
+  if (!fabric.loop_folder.empty() && !may_be_loop) {
+    value.error(
+        "fabric: loop_folder applies only to kind: loop or auto; remove it, or change kind");
   }
   return fabric;
 }
@@ -455,7 +461,9 @@ NodeConfig parse(const std::string& text, const std::string& file, Diagnostics& 
   for (auto* paths : {&node.manifests, &node.peer_files}) {
     for (ConfigPath& path : *paths) place_in(folder, path.path);
   }
-  for (std::string* path : {&node.profile, &node.learned}) place_in(folder, *path);
+  for (std::string* path : {&node.profile, &node.learned, &node.fabric.loop_folder}) {
+    place_in(folder, *path);
+  }
   if (node.link.tls) {
     TlsConfig& tls = *node.link.tls;
     for (std::string* path : {&tls.certificate, &tls.key, &tls.ca, &tls.crl}) {

@@ -69,6 +69,8 @@ struct FabricConfig {
   int gid_index = -1;  // -1: the best GID that passes a test
   // The key `max_pinned`: the most memory that a link with lanes may pin for RDMA.
   uint64_t pinned_bytes_max = 144u << 20;
+  // The folder of the unix sockets of the fabric `loop`; empty: the sockets are abstract.
+  std::string loop_folder;
   std::optional<FaultsConfig> faults;
 
   friend bool operator==(const FabricConfig&, const FabricConfig&) = default;

@@ -24,7 +24,7 @@ GOOD_NODES = [
     "node: a\nworker_cores: auto", "node: a\nworker_cores: nic", "node: a\nworker_cores: 0",
     "node: a\nworker_cores: '0, 0-0'", "node: a\nworker_cores: [0, '0-0,0']",
     "node: a\nfabric: loop\nprofile: measured.yaml\nlearned: learned.yaml", "node: a\nfabric: {kind: verbs, device: mlx5_0, port: 1, gid_index: 3}",
-    "node: a\nfabric: {max_pinned: 64MiB}",
+    "node: a\nfabric: {max_pinned: 64MiB}", "node: a\nfabric: {kind: loop, loop_folder: /run/hatrpc-loop}",
     "node: a\nfabric: {faults: {seed: 3, delay: 1ms, refused_percent: 5, cut_within: 9, silent_within: 9}}",
     "node: a\nworkers: 3\nlink: {listen: 'tcp:0.0.0.0:7471', insecure: true}",
     "node: a\nlink: {insecure: true}\npeers: {b: {link: 'tcp:h:1'}}\n"
@@ -90,6 +90,7 @@ LOADER_ALONE = {
                                        "peers: {b: {link: 'tcp:h:1', identity: b}}",
     "a certificate that is not there": "node: a\nlink: {tls: {certificate: x.pem, key: x.key, ca: x.pem}}",
     "a device for a fabric without one": "node: a\nfabric: {kind: loop, device: mlx5_0}",
+    "a folder for a fabric that uses none": "node: a\nfabric: {kind: verbs, loop_folder: /run/hatrpc-loop}",
     "less memory than lanes need": "node: a\nfabric: {max_pinned: 64}",
     "a variable that the environment has not": "node: $HAT_NO_SUCH_VARIABLE",
     "a bucket that does not exist": "node: a\nadmin: {duration_buckets: [1000us]}",

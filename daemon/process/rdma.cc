@@ -57,9 +57,14 @@ Result<OpenedRdma> open_verbs(Reactor& reactor, const FabricConfig& fabric,
   return opened;
 }
 
+Result<std::unique_ptr<engine::Fabric>> open_loop_fabric(const FabricConfig& fabric) {
+  return fabric.loop_folder.empty() ? engine::open_loop_fabric()
+                                    : engine::open_loop_fabric_in(fabric.loop_folder);
+}
+
 Result<OpenedRdma> open_loop(Reactor& reactor, const FabricConfig& fabric,
                              std::optional<int> memory_node) {
-  HAT_TRY(std::unique_ptr<engine::Fabric> loop, engine::open_loop_fabric());
+  HAT_TRY(std::unique_ptr<engine::Fabric> loop, open_loop_fabric(fabric));
   OpenedRdma opened{nullptr, "loop: memory shared with peers on this host", "loop"};
   HAT_TRY(opened.host, engine::RdmaHost::create(reactor, with_faults(std::move(loop), fabric),
                                                 options_for(fabric, memory_node)));
@@ -83,7 +88,7 @@ Result<OpenedRdma> open_rdma(Reactor& reactor, const FabricConfig& fabric,
 
 Result<std::unique_ptr<engine::Fabric>> open_fabric(const FabricConfig& fabric,
                                                     std::string_view name) {
-  if (name != "verbs") return engine::open_loop_fabric();
+  if (name != "verbs") return open_loop_fabric(fabric);
   HAT_TRY(std::unique_ptr<engine::Fabric> device, engine::open_verbs_fabric(device_of(fabric)));
   return device;
 }

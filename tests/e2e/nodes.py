@@ -107,7 +107,8 @@ class Node:
         old = self.process
         with open(self.folder / "log", "a", encoding="utf-8") as log:
             self.process = subprocess.Popen(
-                [self.programs / "hatrpcd", "--config", self.config, "--takeover"], stdout=log, stderr=log)
+                [*self.host.enter, self.programs / "hatrpcd", "--config", self.config, "--takeover"], stdout=log,
+                stderr=log)
         wait_until(f"{self.name} has been taken over", self.is_taken_over, 30)
         return old
 

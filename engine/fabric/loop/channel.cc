@@ -24,15 +24,6 @@ std::unexpected<Error> system_error(const char* what) {
   return fail_errno(std::string("loop fabric: ") + what, errno);
 }
 
-// Returns the address of an abstract unix socket with this name. The kernel frees the name when the
-// socket is closed (unix(7)).
-std::pair<sockaddr_un, socklen_t> address_of(const std::string& name) {
-  sockaddr_un address{.sun_family = AF_UNIX};
-  const size_t bytes = std::min(name.size(), sizeof address.sun_path - 1);
-  std::memcpy(address.sun_path + 1, name.data(), bytes);
-  return {address, static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + bytes)};
-}
-
 // Returns true if the process at the other end of the connection `fd` belongs to this user. The
 // kernel recorded the user when that process called connect() or listen().
 bool is_of_this_user(int fd) {
@@ -43,11 +34,11 @@ bool is_of_this_user(int fd) {
 
 }  // namespace
 
-Result<Channel> Channel::connect(const std::string& name) {
+Result<Channel> Channel::connect(const std::string& name, const std::string& folder) {
   Descriptor fd(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
   if (fd.get() < 0) return system_error("socket");
-  const auto [address, length] = address_of(name);
-  if (::connect(fd.get(), reinterpret_cast<const sockaddr*>(&address), length) != 0) {
+  HAT_TRY(const auto to, address_of(folder, name));
+  if (::connect(fd.get(), reinterpret_cast<const sockaddr*>(&to.first), to.second) != 0) {
     return system_error("cannot connect to the other daemon, which must run on this host");
   }
   // Check the user, because the peer chose `name`, and the process that listens under this name
@@ -105,7 +96,7 @@ bool Channel::ended() const {
   return poll(&fd, 1, 0) == 1 && (fd.revents & (POLLHUP | POLLERR)) != 0;
 }
 
-Result<ChannelListener> ChannelListener::open() {
+Result<ChannelListener> ChannelListener::open(const std::string& folder) {
   ChannelListener listener;
   uint64_t random = 0;
   if (getrandom(&random, sizeof random, 0) != sizeof random) return system_error("getrandom");
@@ -114,11 +105,20 @@ Result<ChannelListener> ChannelListener::open() {
   listener.name_ = name;
   listener.fd_ = Descriptor(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
   if (listener.fd() < 0) return system_error("socket");
-  const auto [address, length] = address_of(listener.name_);
-  if (bind(listener.fd(), reinterpret_cast<const sockaddr*>(&address), length) != 0) {
+  // A file gets its final name only when the socket listens, because before that the socket looks
+  // like that of a dead process (remove_sockets_of_the_dead()).
+  const std::string first_name = (folder.empty() ? "" : "new-") + listener.name_;
+  HAT_TRY(const auto at, address_of(folder, first_name));
+  if (bind(listener.fd(), reinterpret_cast<const sockaddr*>(&at.first), at.second) != 0) {
     return system_error("bind");
   }
+  if (!folder.empty()) listener.file_ = SocketFile(folder + "/" + first_name);
   if (listen(listener.fd(), kBacklog) != 0) return system_error("listen");
+  if (!folder.empty()) {
+    const std::string path = folder + "/" + listener.name_;
+    if (rename(at.first.sun_path, path.c_str()) != 0) return system_error("rename");
+    listener.file_ = SocketFile(path);
+  }
   return listener;
 }
 

@@ -13,6 +13,7 @@
 
 #include "base/descriptor.h"
 #include "base/result.h"
+#include "engine/fabric/loop/socket_folder.h"
 
 namespace hat::engine::loop {
 
@@ -42,9 +43,9 @@ class Channel {
 
   Channel() = default;
   explicit Channel(Descriptor fd) : fd_(std::move(fd)) {}
-  // Connects to the ChannelListener with this name. Returns an error if the listener's process
-  // belongs to another user.
-  static Result<Channel> connect(const std::string& name);
+  // Connects to the ChannelListener with this name and folder. Returns an error if the listener's
+  // process belongs to another user.
+  static Result<Channel> connect(const std::string& name, const std::string& folder = {});
 
   int fd() const { return fd_.get(); }
   bool open() const { return fd_.get() >= 0; }
@@ -58,11 +59,11 @@ class Channel {
   Descriptor fd_;
 };
 
-// Accepts channels, but only from processes of this user. The listener has a random name in the
-// namespace of abstract unix sockets, not in the file system.
+// Accepts channels, but only from processes of this user. The listener has a random name, in a
+// folder or, if `folder` is empty, in the namespace of abstract unix sockets (socket_folder.h).
 class ChannelListener {
  public:
-  static Result<ChannelListener> open();
+  static Result<ChannelListener> open(const std::string& folder = {});
   const std::string& name() const { return name_; }
   int fd() const { return fd_.get(); }
   // Returns the channel of the next connection that waits. Returns a channel that is not open if no
@@ -73,6 +74,7 @@ class ChannelListener {
  private:
   Descriptor fd_;
   std::string name_;
+  SocketFile file_;
 };
 
 }  // namespace hat::engine::loop

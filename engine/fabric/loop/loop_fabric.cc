@@ -24,6 +24,11 @@ Result<std::unique_ptr<Fabric>> open_loop_fabric() { return loop::LoopFabric::op
 Result<std::unique_ptr<Fabric>> open_loop_fabric_with(uint64_t seed) {
   return loop::LoopFabric::open(seed);
 }
+Result<std::unique_ptr<Fabric>> open_loop_fabric_in(const std::string& folder) {
+  HAT_TRY(std::string identity, loop::identity_of(folder));
+  loop::remove_sockets_of_the_dead(folder);
+  return loop::LoopFabric::open(std::nullopt, {folder, std::move(identity)});
+}
 
 namespace loop {
 namespace {
@@ -48,10 +53,10 @@ std::byte* within(std::span<std::byte> bytes, const Segment& segment) {
 
 // --- Set-up ---
 
-Result<std::unique_ptr<Fabric>> LoopFabric::open(std::optional<uint64_t> seed) {
+Result<std::unique_ptr<Fabric>> LoopFabric::open(std::optional<uint64_t> seed, Folder folder) {
   if (!use_barriers())
     return failed("membarrier (it requires Linux 4.16, and a seccomp filter must allow it)");
-  HAT_TRY(ChannelListener listener, ChannelListener::open());
+  HAT_TRY(ChannelListener listener, ChannelListener::open(folder.path));
   HAT_TRY(SharedMemory table, SharedMemory::create("hatrpc-regions", sizeof(RegionTable)));
   Descriptor epoll(epoll_create1(EPOLL_CLOEXEC));
   if (epoll.get() < 0) return failed("epoll_create1");
@@ -59,6 +64,7 @@ Result<std::unique_ptr<Fabric>> LoopFabric::open(std::optional<uint64_t> seed) {
   if (alarm.get() < 0) return failed("timerfd_create");
   std::unique_ptr<LoopFabric> fabric(
       new LoopFabric(std::move(listener), std::move(table), std::move(epoll), std::move(alarm)));
+  fabric->folder_ = std::move(folder);
   if (seed) fabric->random_.emplace(*seed);
   return fabric;
 }
@@ -83,11 +89,13 @@ void LoopFabric::watch_end(int fd) {
   epoll_ctl(epoll_.get(), EPOLL_CTL_MOD, fd, &event);
 }
 
-// Returns the boot id of the kernel and the number of the network namespace, because abstract unix
-// sockets connect only processes of one kernel and one network namespace.
+// Returns the boot id of the kernel and, if the sockets have a folder, the folder's identity;
+// otherwise the number of the network namespace, because abstract unix sockets connect only
+// processes of one kernel and one network namespace.
 std::string LoopFabric::reach() const {
   std::string boot;
   std::getline(std::ifstream("/proc/sys/kernel/random/boot_id"), boot);
+  if (!folder_.path.empty()) return "loop " + boot + " folder " + folder_.identity;
   struct stat network {};
   const bool known = stat("/proc/self/ns/net", &network) == 0;
   return "loop " + boot + " " + std::to_string(known ? network.st_ino : 0);
@@ -108,7 +116,7 @@ FabricLimits LoopFabric::limits() const {
 
 // The two fabrics share nothing: no peer gets a descriptor of both.
 Result<std::unique_ptr<Fabric>> LoopFabric::open_domain() {
-  return open(random_ ? std::optional<uint64_t>((*random_)()) : std::nullopt);
+  return open(random_ ? std::optional<uint64_t>((*random_)()) : std::nullopt, folder_);
 }
 
 Result<std::unique_ptr<CompletionQueue>> LoopFabric::create_completion_queue(uint32_t) {

@@ -18,11 +18,18 @@
 // Thread   As for Fabric. One thread, or several threads of one process, may own several fabrics.
 #pragma once
 
+#include <string>
+
 #include "engine/fabric/fabric.h"
 
 namespace hat::engine {
 
 Result<std::unique_ptr<Fabric>> open_loop_fabric();
+// Opens a fabric whose unix sockets are files in `folder`, so that it also reaches processes of
+// other network namespaces of this host that use the same folder. Returns an error if the folder
+// does not exist, belongs to another user, or others may write to it. Removes the files that killed
+// processes have left there.
+Result<std::unique_ptr<Fabric>> open_loop_fabric_in(const std::string& folder);
 // Opens a fabric that derives the nonces in its queue pairs' addresses from `seed`. These nonces
 // decide which of two queue pairs connects to the other queue pair, so a run in one thread is
 // reproducible. Nonces from a seed can be guessed.

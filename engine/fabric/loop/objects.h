@@ -280,7 +280,13 @@ class LoopFabric final : public Fabric {
  public:
   static constexpr uint32_t kOwnKey = 0x8000'0000;  // this bit is set in keys of LoopOwnRegions
 
-  static Result<std::unique_ptr<Fabric>> open(std::optional<uint64_t> seed);
+  // The folder of the sockets. Both texts are empty if the sockets are abstract.
+  struct Folder {
+    std::string path;
+    std::string identity;  // identity_of(path)
+  };
+
+  static Result<std::unique_ptr<Fabric>> open(std::optional<uint64_t> seed, Folder folder = {});
   std::string_view name() const override { return "loop"; }
   std::string reach() const override;
   FabricLimits limits() const override;
@@ -296,6 +302,7 @@ class LoopFabric final : public Fabric {
 
   // --- Called by the objects of the fabric ---
   const std::string& listener_name() const { return listener_.name(); }
+  const Folder& folder() const { return folder_; }
   int table_fd() const { return table_.fd(); }
   const std::vector<LoopRegion*>& regions() const { return regions_; }  // by row; null if free
   // Returns the address of the segment's bytes, or nullptr if its key is unknown or the bytes are
@@ -328,6 +335,7 @@ class LoopFabric final : public Fabric {
   void pause_accepting();
   void read_waiting();
 
+  Folder folder_;
   ChannelListener listener_;
   SharedMemory table_;
   Descriptor epoll_;

@@ -95,7 +95,8 @@ Result<void> LoopQueuePair::connect(const QueuePairAddress& other) {
     return {};
   }
   HAT_TRY(SharedMemory memory, SharedMemory::create("hatrpc-pair", sizeof(Pair)));
-  HAT_TRY(Channel channel, Channel::connect({address.name.data(), address.name_bytes}));
+  HAT_TRY(Channel channel,
+          Channel::connect({address.name.data(), address.name_bytes}, fabric_.folder().path));
   other_ = std::make_unique<Other>();
   other_->channel = std::move(channel);
   other_->pair = std::make_unique<SharedMemory>(std::move(memory));

@@ -12,6 +12,7 @@ import time
 from fleet import ENDPOINT, LINK_PORT, Fleet, add, main_in_a_network_namespace, run
 from setting import PROGRAMS, Callers, Client, calls_in, edit, start_server
 from certificates import Certificates
+from network import DnsServer, hosts
 from nodes import ask, wait_until
 
 DNS = "127.0.0.53"
@@ -19,35 +20,10 @@ KV = {"kv": {"link": f"dns:kv.example:{LINK_PORT}"}}  # in `peers` of a configur
 RESOLV_CONF = f"nameserver {DNS}\nsearch example\n"
 
 
-class DnsServer:
-    """dnsmasq with records that set() replaces. While it is not running, the kernel refuses queries."""
-
-    def __init__(self):
-        self.process = None
-
-    def set(self, *options):
-        self.stop()
-        self.process = subprocess.Popen(
-            ["dnsmasq", "--keep-in-foreground", "--conf-file=/dev/null", "--no-resolv", "--no-hosts", "--user=root",
-             "--pid-file=", f"--listen-address={DNS}", "--bind-interfaces", "--local=/example/", "--local-ttl=1",
-             "--host-record=ready.example,127.0.0.1", *options])
-        wait_until("dnsmasq answers", lambda: socket.getaddrinfo("ready.example", 1))
-
-    def stop(self):
-        if self.process:
-            self.process.terminate()
-            self.process.wait()
-            self.process = None
-
-
-def hosts(name, *addresses):
-    return [f"--host-record={name},{address}" for address in addresses]
-
-
 class Discovery(Fleet):
     def setUp(self):
         super().setUp()
-        self.dns = DnsServer()
+        self.dns = DnsServer(DNS)
         self.addCleanup(self.dns.stop)
 
     def calibrate(self, node, peer):

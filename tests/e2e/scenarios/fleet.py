@@ -87,8 +87,16 @@ class Fleet(Scenario):
 
 
 def main_in_a_network_namespace(*tools, files=()):
-    """Runs the tests in a new network namespace. `tools`: commands that they need. `files`: pairs of a file's path and
-    the text that the tests see there instead of its contents."""
+    """Runs the tests as in_a_network_namespace() does."""
+    in_a_network_namespace(main, *tools, files=files)
+
+
+def in_a_network_namespace(program, *tools, files=()):
+    """Runs this program again in a new network namespace, and calls program() there.
+
+    `tools`: commands that it needs. `files`: pairs of a file's path and the text that the program sees there instead of
+    the file's contents.
+    """
     if "--inside" not in sys.argv:
         user = [] if os.geteuid() == 0 else ["--user", "--map-root-user"]
         os.execvp("unshare", ["unshare", "--net", "--mount", *user, sys.executable, *sys.argv, "--inside"])
@@ -102,4 +110,4 @@ def main_in_a_network_namespace(*tools, files=()):
             other = pathlib.Path(folder) / pathlib.Path(path).name
             other.write_text(text, encoding="utf-8")
             run("mount", "--bind", other, path)
-        main()
+        program()

@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: Apache-2.0
+"""tests/e2e/scenarios/fleet_test.py: servers are killed, drained, added, cut off and slowed down under load.
+
+Eight hosts are network namespaces, with a real DNS server (changing_fleet.py). No idempotent call may fail. Another
+call may fail only if the server may have executed it, and no server may execute it twice.
+tests/e2e/fleet_plot.py draws the same changes over a longer time.
+"""
+
+import collections
+import time
+import unittest
+
+from changing_fleet import CLIENT_HOSTS, KEEPALIVE_S, RECOVERY_S, ChangingFleet, calls_by_lane, executed, wrong_calls
+from fleet import main_in_a_network_namespace
+from network import RESOLV_CONF, TOOLS
+from recorded_load import OK
+
+STEADY_S = 3  # time to measure the rate before and after a change
+
+
+class FleetTest(unittest.TestCase):
+    def change(self, fleet, load, change, extra_s=0):
+        """Makes a change, and checks that the rate returns within seconds."""
+        time.sleep(STEADY_S)
+        now = time.monotonic()
+        before = load.rate(now - STEADY_S, now)
+        change()
+        time.sleep(RECOVERY_S + extra_s)
+        begin = time.monotonic()
+        time.sleep(STEADY_S)
+        after = load.rate(begin, begin + STEADY_S)
+        print(f"{fleet.changes[-1][1]}: {before:.0f} calls/s before, {after:.0f} calls/s after")
+        self.assertGreater(after, before / 2, fleet.changes[-1][1])
+
+    def assert_share(self, load, server, at_most):
+        """Checks that at most this part of the calls of the last seconds went to the server."""
+        now = time.monotonic()
+        self.assertLessEqual(load.rate(now - STEADY_S, now, server), at_most * load.rate(now - STEADY_S, now), server)
+
+    def test_changes_under_load(self):
+        with ChangingFleet() as fleet:
+            with fleet.load() as load:
+                self.change(fleet, load, fleet.kill_server)
+                self.assert_share(load, "host-3", 0)
+                fleet.start_killed_server()
+                self.change(fleet, load, fleet.drain)
+                self.assert_share(load, "host-5", 0)
+                fleet.start_drained()
+                self.change(fleet, load, fleet.add)
+                self.change(fleet, load, fleet.kill_host)
+                self.assert_share(load, "host-4", 0)
+                self.change(fleet, load, fleet.cut_off, KEEPALIVE_S)
+                self.assert_share(load, "host-6", 0)
+                fleet.connect()
+                self.change(fleet, load, fleet.slow_down)
+                self.assert_share(load, "host-7", 0.1)
+                fleet.speed_up()
+                time.sleep(RECOVERY_S)
+                lanes = calls_by_lane(fleet.nodes[number] for number in CLIENT_HOSTS)
+            outcomes = collections.Counter((call.idempotent, call.outcome) for call in load.calls)
+            print(f"outcomes (idempotent, outcome): {dict(outcomes)}; by lanes: {lanes}")
+            self.assertEqual(wrong_calls(load.calls, executed(fleet.folder)), [])
+            self.assertGreater(lanes, len(load.calls) / 2, "calls that RDMA lanes carried")
+            added = [call.ended for call in load.calls if call.server == "host-8" and call.outcome == OK]
+            at = next(when for when, text in fleet.changes if text.startswith("host-8"))
+            self.assertLess(min(added) - at, RECOVERY_S, "the added server gets calls")
+
+
+if __name__ == "__main__":
+    main_in_a_network_namespace(*TOOLS, files=[RESOLV_CONF])
