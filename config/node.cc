@@ -21,6 +21,7 @@ using namespace std::chrono_literals;
 
 constexpr uint32_t kUpstreamsMax = 65536;
 constexpr uint32_t kFunctionsMax = 1'000'000;
+constexpr uint32_t kSampleMax = 1'000'000;
 
 // Returns an entry of the table for read_keys(): if the value of `key` is valid, its reader stores
 // the value in `member`.
@@ -362,6 +363,26 @@ AdminConfig read_admin(const YamlValue& value) {
   return admin;
 }
 
+AccessLogConfig read_access_log(const YamlValue& value) {
+  constexpr auto kSlowMax = 1h;
+  AccessLogConfig log{.location = value.location()};
+  read_keys(value, "access_log",
+            {into("path", true, log.path, read_file_name),
+             into("sample_one_in", false, log.sample_one_in, number_of(0, kSampleMax)),
+             {"slower_than", false,
+              [&](const YamlValue& v) {
+                log.slower_than = read_duration(v, "slower_than", 1us, kSlowMax);
+              }},
+             into("failed", false, log.failed, read_bool)});
+  return log;
+}
+
+TracingConfig read_tracing(const YamlValue& value) {
+  TracingConfig tracing;
+  read_keys(value, "tracing", {into("path", true, tracing.path, read_file_name)});
+  return tracing;
+}
+
 Limits read_limits(const YamlValue& value) {
   Limits limits = default_limits();
   std::vector<YamlKey> keys;
@@ -435,33 +456,36 @@ NodeConfig parse(const std::string& text, const std::string& file, Diagnostics& 
                  node.serves.push_back(read_served(service, v, key.location()));
                });
   };
-  read_keys(*document, "node configuration",
-            {into("node", true, node.node, read_own_name),
-             into("zone", false, node.zone, read_own_name),
-             {"fabric", false, [&](const YamlValue& v) { node.fabric = read_fabric(v); }},
-             into("workers", false, node.workers, read_workers),
-             {"worker_cores", false,
-              [&](const YamlValue& v) { node.worker_cores = read_worker_cores(v); }},
-             into("worker_nice", false, node.worker_nice, number_of<int>(-20, 19)),
-             paths("manifests", node.manifests),
-             paths("peer_files", node.peer_files),
-             located_file("profile", node.profile, node.profile_location),
-             located_file("learned", node.learned, node.learned_location),
-             {"link", false, [&](const YamlValue& v) { node.link = read_link(v); }},
-             {"peers", false, [&](const YamlValue& v) { read_peers(v, folder, node.peers); }},
-             {"endpoints", false,
-              [&](const YamlValue& v) {
-                read_items(v, "endpoints", [&](const YamlValue& item) {
-                  node.endpoints.push_back(read_endpoint(item));
-                });
-              }},
-             {"serves", false, read_serves},
-             {"admin", false, [&](const YamlValue& v) { node.admin = read_admin(v); }},
-             {"limits", false, [&](const YamlValue& v) { node.limits = read_limits(v); }}});
+  read_keys(
+      *document, "node configuration",
+      {into("node", true, node.node, read_own_name),
+       into("zone", false, node.zone, read_own_name),
+       {"fabric", false, [&](const YamlValue& v) { node.fabric = read_fabric(v); }},
+       into("workers", false, node.workers, read_workers),
+       {"worker_cores", false,
+        [&](const YamlValue& v) { node.worker_cores = read_worker_cores(v); }},
+       into("worker_nice", false, node.worker_nice, number_of<int>(-20, 19)),
+       paths("manifests", node.manifests),
+       paths("peer_files", node.peer_files),
+       located_file("profile", node.profile, node.profile_location),
+       located_file("learned", node.learned, node.learned_location),
+       {"link", false, [&](const YamlValue& v) { node.link = read_link(v); }},
+       {"peers", false, [&](const YamlValue& v) { read_peers(v, folder, node.peers); }},
+       {"endpoints", false,
+        [&](const YamlValue& v) {
+          read_items(v, "endpoints",
+                     [&](const YamlValue& item) { node.endpoints.push_back(read_endpoint(item)); });
+        }},
+       {"serves", false, read_serves},
+       {"admin", false, [&](const YamlValue& v) { node.admin = read_admin(v); }},
+       {"access_log", false, [&](const YamlValue& v) { node.access_log = read_access_log(v); }},
+       {"tracing", false, [&](const YamlValue& v) { node.tracing = read_tracing(v); }},
+       {"limits", false, [&](const YamlValue& v) { node.limits = read_limits(v); }}});
   for (auto* paths : {&node.manifests, &node.peer_files}) {
     for (ConfigPath& path : *paths) place_in(folder, path.path);
   }
-  for (std::string* path : {&node.profile, &node.learned, &node.fabric.loop_folder}) {
+  for (std::string* path : {&node.profile, &node.learned, &node.access_log.path, &node.tracing.path,
+                            &node.fabric.loop_folder}) {
     place_in(folder, *path);
   }
   if (node.link.tls) {
@@ -478,7 +502,7 @@ void finish(NodeConfig& node, const std::string& file, Diagnostics& diagnostics)
   find_peers(node);
   check_node(node, diagnostics);
   add_rings(node.endpoints);
-  check_learned_file(node, file, diagnostics);
+  check_written_files(node, file, diagnostics);
 }
 
 }  // namespace

@@ -190,6 +190,22 @@ struct AdminConfig {
   SourceLocation location;
 };
 
+// The key `access_log`: the file to which the daemon appends lines about calls of local clients.
+struct AccessLogConfig {
+  std::string path;  // empty: there is no file
+  // One of this many calls, chosen at random, has a line; 0: no call is chosen.
+  uint32_t sample_one_in = 100;
+  // Each call that took longer has a line; nullopt: the time of a call does not matter.
+  std::optional<std::chrono::nanoseconds> slower_than{};
+  bool failed = true;  // each call that hatrpcd itself has ended has a line
+  SourceLocation location{};
+};
+
+struct TracingConfig {
+  // The file to which the daemon appends the spans of calls; empty: calls get no spans.
+  std::string path;
+};
+
 // All limits of the daemon. Keys, units, defaults and ranges: config/limit_keys.h.
 struct Limits {
   uint64_t message_bytes_max;   // `max_message`: largest request
@@ -280,6 +296,8 @@ struct NodeConfig {
   std::vector<EndpointConfig> endpoints;
   std::vector<ServedConfig> serves;
   AdminConfig admin;
+  AccessLogConfig access_log;
+  TracingConfig tracing;
   Limits limits = default_limits();
 };
 

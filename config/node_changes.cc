@@ -164,6 +164,20 @@ void compare_metrics(NodeChanges& changes, const AdminConfig& before, const Admi
           std::to_string(after.functions_max));
 }
 
+void compare_access_log(NodeChanges& changes, const AccessLogConfig& before,
+                        const AccessLogConfig& after) {
+  Lines& lines = changes.applicable;
+  const auto time = [](const AccessLogConfig& log) {
+    return log.slower_than ? duration_text(*log.slower_than) : "none";
+  };
+  compare(lines, "access_log.path", or_none(before.path), or_none(after.path));
+  compare(lines, "access_log.sample_one_in", std::to_string(before.sample_one_in),
+          std::to_string(after.sample_one_in));
+  compare(lines, "access_log.slower_than", time(before), time(after));
+  compare(lines, "access_log.failed", before.failed ? "true" : "false",
+          after.failed ? "true" : "false");
+}
+
 void compare_fixed(NodeChanges& changes, const NodeConfig& before, const NodeConfig& after) {
   Lines& lines = changes.need_takeover;
   compare(lines, "node", before.node, after.node);
@@ -173,6 +187,7 @@ void compare_fixed(NodeChanges& changes, const NodeConfig& before, const NodeCon
               std::tie(after.worker_cores.kind, after.worker_cores.cores));
   compare_key(lines, "worker_nice", before.worker_nice, after.worker_nice);
   compare(lines, "learned", or_none(before.learned), or_none(after.learned));
+  compare(lines, "tracing.path", or_none(before.tracing.path), or_none(after.tracing.path));
   compare(lines, "link.listen", address_text(before.link.listen), address_text(after.link.listen));
   compare_key(lines, "link.insecure", before.link.insecure, after.link.insecure);
   const auto allow = [](const NodeConfig& node) {
@@ -195,6 +210,7 @@ NodeChanges node_changes(const NodeConfig& before, const NodeConfig& after) {
   compare_limits(changes, before.limits, after.limits);
   compare_files(changes, before, after);
   compare_metrics(changes, before.admin, after.admin);
+  compare_access_log(changes, before.access_log, after.access_log);
   compare_fixed(changes, before, after);
   return changes;
 }

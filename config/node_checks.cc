@@ -152,8 +152,8 @@ void check_node(const NodeConfig& node, Diagnostics& diagnostics) {
   Relations(node, diagnostics).check();
 }
 
-void check_learned_file(const NodeConfig& node, const std::string& file, Diagnostics& diagnostics) {
-  if (node.learned.empty()) return;
+void check_written_files(const NodeConfig& node, const std::string& file,
+                         Diagnostics& diagnostics) {
   std::vector<std::string> used = {file, node.profile};
   for (const PeerConfig& peer : node.peers) used.push_back(peer.profile);
   for (const auto* paths : {&node.manifests, &node.peer_files}) {
@@ -162,16 +162,20 @@ void check_learned_file(const NodeConfig& node, const std::string& file, Diagnos
   if (const auto& tls = node.link.tls) {
     used.insert(used.end(), {tls->certificate, tls->key, tls->ca, tls->crl});
   }
-  const std::filesystem::path learned = node.learned;
-  for (std::filesystem::path other : used) {
-    if (other.empty()) continue;
-    if (!other.has_filename()) other = other.parent_path();  // "manifests/"
-    if (learned != other && learned.parent_path() != other) continue;
-    diagnostics.error(node.learned_location, "learned: the daemon replaces " +
-                                                 in_quotes(node.learned) + ", but also reads " +
-                                                 in_quotes(other.string()) +
-                                                 "; expected a file that has no other use");
-  }
+  const auto check = [&](const std::filesystem::path& written, const SourceLocation& location,
+                         const std::string& what) {
+    for (std::filesystem::path other : used) {
+      if (other.empty() || written.empty()) continue;
+      if (!other.has_filename()) other = other.parent_path();  // "manifests/"
+      if (written != other && written.parent_path() != other) continue;
+      diagnostics.error(location, what + " " + in_quotes(written.string()) + ", but also uses " +
+                                      in_quotes(other.string()) +
+                                      "; expected a file that has no other use");
+    }
+  };
+  check(node.learned, node.learned_location, "learned: the daemon replaces");
+  used.push_back(node.learned);
+  check(node.access_log.path, node.access_log.location, "access_log.path: the daemon appends to");
 }
 
 void check_against(const NodeConfig& node, const Manifest& manifest, Diagnostics& diagnostics) {

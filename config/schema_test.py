@@ -46,6 +46,8 @@ GOOD_NODES = [
     "node: a\nlimits: {spin: 10us, max_message: 1MiB, max_pipelined: 7, retry_percent: 0, retry_request: 0B, max_links: 4, max_peer_connections: 4, drain_timeout: 1min}",
     "node: a\nadmin: {listen: 'tcp:127.0.0.1:9464', socket: /tmp/x.sock}",
     "node: a\nadmin: {duration_buckets: [1us, 64us, 8388608us], max_functions: 1}",
+    "node: a\naccess_log: {path: a.jsonl}", "node: a\naccess_log: {path: /a, sample_one_in: 0, slower_than: 250us, failed: false}",
+    "node: a\ntracing: {path: spans.jsonl}",
 ]
 BAD_NODES = [
     "workers: 1", "node: a\nworker: 1", "node: a\nworkers: 0", "node: a\nworkers: 65",
@@ -75,7 +77,10 @@ BAD_NODES = [
     "node: a\nlimits: 3", "node: a\nprofile: [p.yaml]", "node: a\nlearned: ''", "node: two words", "node: ''", "node: a\nserves: {9S: {upstream: 'tcp:h:1'}}",
     "node: a\nlink: {insecure: true}\npeers: {'b/c': {link: 'tcp:h:1'}}", "node: a\nadmin: {port: 3}",
     "node: a\nadmin: {duration_buckets: []}", "node: a\nadmin: {duration_buckets: [64]}", "node: a\nadmin: {duration_buckets: 64us}",
+    "node: a\naccess_log: {sample_one_in: 1}", "node: a\naccess_log: {path: ''}", "node: a\naccess_log: a.jsonl", "node: a\naccess_log: {path: a, sample_one_in: -1}",
+    "node: a\naccess_log: {path: a, sample_one_in: 1000001}", "node: a\naccess_log: {path: a, slower_than: 100}", "node: a\naccess_log: {path: a, failed: maybe}", "node: a\naccess_log: {path: a, sample: 1}",
     "node: a\nadmin: {duration_buckets: [64us, 64us]}", "node: a\nadmin: {duration_buckets: [1ms]}", "node: a\nadmin: {max_functions: 0}", "node: a\nadmin: {max_functions: 1000001}",
+    "node: a\ntracing: {}", "node: a\ntracing: {path: ''}", "node: a\ntracing: {path: [x]}", "node: a\ntracing: spans.jsonl",
 ]
 # Errors that only hatrpcd finds, and the schemas do not: values that depend on other keys, and ranges of sizes and times.
 LOADER_ALONE = {
@@ -95,6 +100,8 @@ LOADER_ALONE = {
     "a variable that the environment has not": "node: $HAT_NO_SUCH_VARIABLE",
     "a bucket that does not exist": "node: a\nadmin: {duration_buckets: [1000us]}",
     "buckets in another order": "node: a\nadmin: {duration_buckets: [64us, 16us]}",
+    "a slow call of 0 s": "node: a\naccess_log: {path: a, slower_than: 0s}",
+    "an access log in the file itself": "node: a\naccess_log: {path: hatrpcd.yaml}",
     "a time out of range": "node: a\nlimits: {spin: 10s}",
 }
 GOOD_MANIFESTS = [
@@ -212,7 +219,7 @@ class Schemas(unittest.TestCase):
 
     def test_the_schema_and_the_loader_have_the_same_keys(self):
         asked = ("zz: 1\nfabric: {zz: 1, faults: {zz: 1}}\nlink: {zz: 1, tls: {zz: 1}}\npeers: {b: {zz: 1}}\nendpoints: [{zz: 1}]\n"
-                 "serves: {S: {zz: 1}}\nadmin: {zz: 1}\nlimits: {zz: 1}\n")
+                 "serves: {S: {zz: 1}}\nadmin: {zz: 1}\naccess_log: {zz: 1}\ntracing: {zz: 1}\nlimits: {zz: 1}\n")
         with tempfile.TemporaryDirectory() as folder:
             file = pathlib.Path(folder) / "hatrpcd.yaml"
             file.write_text(asked, encoding="utf-8")

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "hatctl/calibrate.h"
 
-#include <cctype>
 #include <chrono>
-#include <cstdio>
 #include <nlohmann/json.hpp>
 #include <thread>
 
@@ -14,26 +12,10 @@ using nlohmann::json;
 
 constexpr auto kAskAgain = std::chrono::milliseconds(100);
 
-// Returns the text, percent-encoded as a value in the query of a URL.
-std::string escaped(const std::string& text) {
-  std::string out;
-  for (const char letter : text) {
-    const auto c = static_cast<unsigned char>(letter);
-    if (std::isalnum(c) != 0 || c == '-' || c == '.' || c == '_') {
-      out += letter;
-      continue;
-    }
-    char code[4];
-    std::snprintf(code, sizeof code, "%%%02X", c);
-    out += code;
-  }
-  return out;
-}
-
 }  // namespace
 
 Result<Calibrated> calibrate(const HttpClient& client, const std::string& peer) {
-  HAT_TRY(const HttpAnswer begun, client.post("/calibrate?peer=" + escaped(peer)));
+  HAT_TRY(const HttpAnswer begun, client.post("/calibrate?peer=" + in_query(peer)));
   if (begun.status != 202) {
     const json why = json::parse(begun.body, nullptr, false);
     const bool has_error = why.is_object() && why.contains("error");

@@ -25,6 +25,9 @@ Shows the state of the hatrpcd on this host, and controls it.
   routes [WANTED]    each function's plan and the reason; WANTED: Service or Service.function
   top                calls per second, latency, errors and bytes by function, every second
   slow [WANTED]      the slowest calls of the last minutes, and the parts of their time
+  explain FUNCTION   why calls of a function use this plan, this lane and this peer now
+  peers              each peer: its link, lanes and calls, and whether calls avoid it
+  connections        the connections of local clients, the most used first
   reload             read the manifests again, all or nothing, and print what changed
   advise [WANTED]    changes of hints that the observed calls suggest; --apply makes them
   drain              accept no new calls, finish the calls in flight, then exit
@@ -134,6 +137,75 @@ Examples:
   hatctl slow
   hatctl slow HatKV.get
   hatctl slow --json | jq -r '.slow[] | [.peer, .took_us, .server_us] | @tsv'
+)"},
+    CommandHelp{Command::kExplain, "explain",
+                R"(usage: hatctl explain [SERVICE.]FUNCTION [--json]
+
+Shows on one page how a call of the function would be carried now, and why: the plan
+with its reason, and what carried the calls so far, as `hatctl routes` does; the hints
+that are set, of the function and of its service; the deadline, priority and rule for
+calls that are sent again; the calls of the last 10 to 20 minutes and the share of the
+slowest ones; and for each endpoint and peer:
+
+  A CALL NOW USES   the protocols of the RDMA lane that is up, or tcp and why; if
+                    requests above the plan's limit for small ones differ, also theirs
+  IN FLIGHT         calls at this peer that are not answered, of all functions
+  NEW CONNECTIONS   whether a connection that needs a peer can get this one, or why not:
+                    its link is not up, calls failed there, or peers in this zone come
+                    first
+
+These are the peers of the endpoints whose key service is the service. A multiplexed
+call uses the peers of the endpoint on which it comes.
+
+The exit status is 1 if there is no such function, or if several services have one with
+this name.
+
+Examples:
+  hatctl explain HatKV.get
+  hatctl explain get --json | jq '.ways[] | {peer, candidate, small}'
+)"},
+    CommandHelp{Command::kPeers, "peers",
+                R"(usage: hatctl peers [--json]
+
+Shows each peer, and each address of a DNS name, as this node sees it:
+
+  LINK         since when the links of all workers are up or not up. "up 1/2": the link
+               of one of two workers that need one; "idle": no worker needs one
+  VERSION      the version of the link's format that both daemons know
+  LANES        RDMA lanes, with the reason of those that carry no calls
+  CONNECTIONS  connections of clients that use the peer
+  IN FLIGHT    calls that are not answered
+  CALLS        that were sent to the peer since this hatrpcd process began, also if it
+               took over from another one; a call that was sent again counts again
+  ZONE         "near": in the zone of this node
+
+Further tables have the last error of each link that is not up, the peers that calls
+avoid because calls failed there, and the endpoints that use each peer.
+
+Examples:
+  hatctl peers
+  hatctl peers --json | jq '.peers[] | select(.avoided != []) | .peer'
+)"},
+    CommandHelp{Command::kConnections, "connections",
+                R"(usage: hatctl connections [--by ORDER] [--top N] [--json]
+
+Shows the connections of this node's clients: the process (for unix sockets and rings)
+or the address of the client, what the bytes are, the peer and the lane (or tcp) of
+their calls, the age, the calls and those in flight, the bytes in and out, and the
+bytes that hatrpcd holds of requests and replies. AGE, CALLS, IN and OUT count since
+this hatrpcd process has the connection, also if it took the connection over. "own
+server connection": the peer keeps a connection to the server for this client alone.
+
+      --by ORDER   the largest first: calls (default), unanswered, buffered, bytes, age
+      --top N      how many, 1 to 1000 (default 20)
+
+A worker with 10,000 connections needs a few milliseconds for the report; worker_us in
+the JSON has the time.
+
+Examples:
+  hatctl connections
+  hatctl connections --by buffered --top 5
+  hatctl connections --top 1000 --json | jq '[.connections[].pid] | unique'
 )"},
     CommandHelp{Command::kReload, "reload",
                 R"(usage: hatctl reload [--dry-run] [--json]

@@ -3,7 +3,9 @@
 
 #include <curl/curl.h>
 
+#include <cctype>
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
 #include <string_view>
 
@@ -66,6 +68,21 @@ Result<HttpAnswer> HttpClient::ask(const std::string& path, bool post) const {
     return fail(ErrorCode::kUnavailable, socket_ + ": " + why(code, curl.get()));
   curl_easy_getinfo(curl.get(), CURLINFO_RESPONSE_CODE, &answer.status);
   return answer;
+}
+
+std::string in_query(const std::string& text) {
+  std::string out;
+  for (const char letter : text) {
+    const auto c = static_cast<unsigned char>(letter);
+    if (std::isalnum(c) != 0 || c == '-' || c == '.' || c == '_') {
+      out += letter;
+      continue;
+    }
+    char code[4];
+    std::snprintf(code, sizeof code, "%%%02X", c);
+    out += code;
+  }
+  return out;
 }
 
 }  // namespace hat::hatctl

@@ -16,6 +16,9 @@ struct HttpAnswer {
   std::string body;
 };
 
+// Returns the text, percent-encoded as a value in the query of a URL.
+std::string in_query(const std::string& text);
+
 class HttpClient {
  public:
   // Creates a client for `socket`: the path of hatrpcd's admin socket, or its HTTP address,

@@ -2,6 +2,7 @@
 #include "hatctl/options.h"
 
 #include <algorithm>
+#include <array>
 
 #include "hatctl/help.h"
 
@@ -13,6 +14,7 @@ constexpr uint32_t kCoresMax = 1 << 16;
 constexpr size_t kSocketPathBytesMax = 107;  // of sockaddr_un, without the final NUL
 constexpr double kIntervalMin = 0.1;         // seconds
 constexpr double kIntervalMax = 3600;
+constexpr uint64_t kConnectionsMost = 1000;  // that hatrpcd reports
 
 Result<void> read_socket(const std::string& path, Options& options) {
   if (path.empty() || path.size() > kSocketPathBytesMax) {
@@ -32,6 +34,15 @@ Result<void> read_http(const std::string& value, Options& options) {
   return {};
 }
 
+Result<void> read_order(const std::string& value, Options& options) {
+  constexpr std::array kOrders = {"calls", "unanswered", "buffered", "bytes", "age"};
+  if (std::ranges::find(kOrders, value) == kOrders.end()) {
+    return unexpected_value(value, "calls, unanswered, buffered, bytes or age");
+  }
+  options.connections.order = value;
+  return {};
+}
+
 // Arguments that settle() checks and converts before it stores them in Options.
 struct Given {
   std::vector<std::string> words;
@@ -45,6 +56,14 @@ void declare(Arguments& command, Command kind, Options& options, Given& given) {
     case Command::kRoutes:
     case Command::kSlow:
       return command.words("at most one SERVICE or SERVICE.FUNCTION", 0, 1, given.words);
+    case Command::kExplain:
+      return command.words("FUNCTION or SERVICE.FUNCTION; `hatctl routes` lists them", 1, 1,
+                           given.words);
+    case Command::kConnections:
+      command.option("--by",
+                     [&options](const std::string& order) { return read_order(order, options); });
+      return command.option("--top",
+                            read_number<uint64_t>(options.connections.shown, 1, kConnectionsMost));
     case Command::kTop:
       command.option("--interval",
                      read_number(given.interval, kIntervalMin, kIntervalMax, "seconds"));
@@ -77,6 +96,7 @@ void declare(Arguments& command, Command kind, Options& options, Given& given) {
       return command.option(
           "--http", [&options](const std::string& value) { return read_http(value, options); });
     case Command::kStatus:
+    case Command::kPeers:
     case Command::kDrain:
     case Command::kPing:
     case Command::kMetrics:

@@ -18,6 +18,9 @@ enum class Command : uint8_t {
   kRoutes,
   kTop,
   kSlow,
+  kExplain,
+  kPeers,
+  kConnections,
   kReload,
   kAdvise,
   kDrain,
@@ -39,10 +42,15 @@ struct Options {
   Command command = Command::kStatus;
   std::string socket = kDefaultSocket;
   bool socket_named = false;  // true if an option or the environment names the socket
-  std::string route;          // routes, slow, advise: a service, or service.function; empty: all
-  std::string peer;           // calibrate: the peer to measure with
-  std::string write;          // calibrate: the file for the profile; empty: write no file
-  std::string folder;         // certs make: the output folder; empty: `certs` without `make`
+  // routes, slow, advise: a service, or service.function; empty: all. explain: a function
+  std::string route;
+  struct {
+    std::string order;    // calls, unanswered, buffered, bytes or age; empty: hatrpcd's default
+    uint64_t shown = 20;  // how many
+  } connections;          // connections
+  std::string peer;       // calibrate: the peer to measure with
+  std::string write;      // calibrate: the file for the profile; empty: write no file
+  std::string folder;     // certs make: the output folder; empty: `certs` without `make`
   std::vector<std::string> nodes;            // certs make: at least one
   uint64_t days = 30;                        // certs make: days of validity; 0: already expired
   std::string trust_domain = "hatrpc.test";  // certs make: the trust domain of the SPIFFE IDs

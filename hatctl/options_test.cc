@@ -41,6 +41,22 @@ TEST(HatctlOptions, TakeOptionsBeforeAndAfterTheCommand) {
   EXPECT_TRUE(advise->apply);
 }
 
+TEST(HatctlOptions, TakeTheOrderAndNumberOfConnections) {
+  const auto plain = parse({"connections"});
+  ASSERT_TRUE(plain) << plain.error().message;
+  EXPECT_EQ(plain->connections.order, "");
+  EXPECT_EQ(plain->connections.shown, 20u);
+  const auto first = parse({"connections", "--by", "buffered", "--top", "1000"});
+  ASSERT_TRUE(first) << first.error().message;
+  EXPECT_EQ(first->connections.order, "buffered");
+  EXPECT_EQ(first->connections.shown, 1000u);
+  EXPECT_FALSE(parse({"connections", "--by", "calls&top=9"}));
+  EXPECT_FALSE(parse({"connections", "--top", "0"}));
+  EXPECT_FALSE(parse({"connections", "--top", "1001"}));
+  EXPECT_EQ(parse({"explain", "Kv.get"})->route, "Kv.get");
+  EXPECT_FALSE(parse({"explain"}));
+}
+
 TEST(HatctlOptions, TakeAnotherHost) {
   const auto here = parse({"what-if", "nic.yaml"});
   ASSERT_TRUE(here) << here.error().message;

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "base/result.h"
 #include "hatctl/function_rates.h"
 #include "hatctl/terminal.h"
 
@@ -38,6 +39,24 @@ std::string slow_text(const nlohmann::json& slow, const std::string& wanted, dou
                       const Terminal& terminal);
 // Returns `slow`, reduced to the functions that `wanted` names, as in routes_wanted().
 nlohmann::json slow_wanted(nlohmann::json slow, const std::string& wanted);
+
+// Returns `answer`, the answer to GET /peers, as text.
+std::string peers_text(const nlohmann::json& answer, const Terminal& terminal);
+// Returns an element `avoided` of a peer (daemon/admin/peers_json.h) as text, for example
+// "ejected for 4.2 s".
+std::string ejection_text(const nlohmann::json& ejection);
+
+// Returns `answer`, the answer to GET /connections, as text.
+std::string connections_text(const nlohmann::json& answer, const Terminal& terminal);
+
+// Returns "service.function" for `wanted`, which is that or only the function's name. Returns an
+// error, which names the nearest function, if `routes`, the answer to GET /routes, has no such
+// function or several ones.
+Result<std::string> function_called(const nlohmann::json& routes, const std::string& wanted);
+// Returns a page about one function. `routes` is the answer to GET /routes, reduced to this
+// function; `page` is the answer to GET /explain.
+std::string explain_text(const nlohmann::json& routes, const nlohmann::json& page,
+                         const Terminal& terminal);
 
 std::string calibration_text(const nlohmann::json& calibration, const Terminal& terminal);
 

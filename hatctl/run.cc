@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "base/nearest_word.h"
+#include "base/printable.h"
 #include "base/quantities.h"
 #include "base/whole_file.h"
 #include "daemon/tls/make_certificates.h"
@@ -69,9 +70,10 @@ Result<json> routes_called(const json& routes, const std::string& wanted) {
                       function.at("method").get<std::string>());
     }
   }
-  return fail(ErrorCode::kNotFound, "no service or function is called '" + wanted + "'" +
-                                        did_you_mean(wanted, {names.begin(), names.end()}) +
-                                        "; `hatctl routes` lists them, as Service.function");
+  return fail(ErrorCode::kNotFound,
+              "no service or function is called '" + printable(wanted) + "'" +
+                  printable(did_you_mean(wanted, {names.begin(), names.end()})) +
+                  "; `hatctl routes` lists them, as Service.function");
 }
 
 int run_routes(const Session& session) {
@@ -146,6 +148,25 @@ int apply(const Session& session, json advice) {
   return kDone;
 }
 
+// Asks for `path`, which older versions of hatrpcd do not have. The function that `path` may name
+// was in the answer to GET /routes a moment ago. After an error, which the user has
+// been shown, returns the exit status.
+std::expected<json, int> ask(const Session& session, const std::string& path,
+                             const std::string& what) {
+  const auto answer = session.client.get(path);
+  if (!answer) return std::unexpected(complain(answer.error().message, kUnreachable));
+  if (answer->status == 404 && answer->body.contains("there is no such ")) {
+    return std::unexpected(complain(
+        "hatrpcd has no such function: a reload has just removed it; try again", kRefused));
+  }
+  if (answer->status == 404) {
+    return std::unexpected(
+        complain("this hatrpcd is too old to " + what + ": upgrade it", kRefused));
+  }
+  if (answer->status != 200) return std::unexpected(refused(*answer));
+  return json::parse(answer->body);
+}
+
 // Asks for `path`, whose answer is about functions. `what` completes the message for a hatrpcd that
 // does not know the path. After an error, which the user has been shown, returns the exit status.
 std::expected<json, int> ask_about_functions(const Session& session, const std::string& path,
@@ -158,14 +179,7 @@ std::expected<json, int> ask_about_functions(const Session& session, const std::
     const auto found = routes_called(json::parse(routes->body), wanted);
     if (!found) return std::unexpected(complain(found.error().message, kRefused));
   }
-  const auto answer = session.client.get(path);
-  if (!answer) return std::unexpected(complain(answer.error().message, kUnreachable));
-  if (answer->status == 404) {
-    return std::unexpected(
-        complain("this hatrpcd is too old to " + what + ": upgrade it", kRefused));
-  }
-  if (answer->status != 200) return std::unexpected(refused(*answer));
-  return json::parse(answer->body);
+  return ask(session, path, what);
 }
 
 int run_slow(const Session& session) {
@@ -175,6 +189,48 @@ int run_slow(const Session& session) {
   const json slow = slow_wanted(*answer, wanted);
   session.options.json ? print_json(slow)
                        : print(slow_text(slow, wanted, unix_now(), session.terminal));
+  return kDone;
+}
+
+int run_peers(const Session& session) {
+  const auto answer = ask(session, "/peers", "show its peers");
+  if (!answer) return answer.error();
+  session.options.json ? print_json(*answer) : print(peers_text(*answer, session.terminal));
+  return kDone;
+}
+
+int run_connections(const Session& session) {
+  const Options& options = session.options;
+  const auto answer =
+      ask(session,
+          "/connections?top=" + std::to_string(options.connections.shown) +
+              (options.connections.order.empty() ? "" : "&by=" + options.connections.order),
+          "show connections");
+  if (!answer) return answer.error();
+  options.json ? print_json(*answer) : print(connections_text(*answer, session.terminal));
+  return kDone;
+}
+
+int run_explain(const Session& session) {
+  const auto all = ask(session, "/routes", "explain");
+  if (!all) return all.error();
+  const auto name = function_called(*all, session.options.route);
+  if (!name) return complain(name.error().message, kRefused);
+  const json routes = routes_wanted(*all, *name);
+  const json& service = routes.at("services").at(0);
+  const json& function = service.at("functions").at(0);
+  const auto page = ask(session,
+                        "/explain?service=" + in_query(service.at("service").get<std::string>()) +
+                            "&function=" + in_query(function.at("method").get<std::string>()),
+                        "explain");
+  if (!page) return page.error();
+  if (session.options.json) {
+    json both = *page;
+    both["route"] = function;
+    print_json(both);
+  } else {
+    print(explain_text(routes, *page, session.terminal));
+  }
   return kDone;
 }
 
@@ -288,6 +344,12 @@ int run_command(const Session& session) {
       return run_top(session);
     case Command::kSlow:
       return run_slow(session);
+    case Command::kExplain:
+      return run_explain(session);
+    case Command::kPeers:
+      return run_peers(session);
+    case Command::kConnections:
+      return run_connections(session);
     case Command::kReload:
       return run_reload(session);
     case Command::kAdvise:

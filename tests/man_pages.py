@@ -14,8 +14,8 @@ HATRPCD, HATCTL, HINTGEN, HATKV, HATKV_YCSB = sys.argv[1:6]
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 MAN = ROOT / "docs" / "man"
 KV_COMMANDS = ["serve", "get", "put", "del", "scan", "load", "stats", "backup"]
-COMMANDS = ["status", "routes", "top", "slow", "reload", "advise", "drain", "calibrate", "certs", "doctor",
-            "what-if", "ping", "metrics", "run"]
+COMMANDS = ["status", "routes", "top", "slow", "explain", "peers", "connections", "reload", "advise", "drain",
+            "calibrate", "certs", "doctor", "what-if", "ping", "metrics", "run"]
 
 
 def output(*words):

@@ -13,7 +13,10 @@
 
 #include "daemon/admin/admin_json.h"
 #include "daemon/admin/advice_json.h"
+#include "daemon/admin/connections_json.h"
+#include "daemon/admin/explain_json.h"
 #include "daemon/admin/metrics_page.h"
+#include "daemon/admin/peers_json.h"
 #include "daemon/admin/slow_json.h"
 #include "daemon/admin/status_page/status_page.h"
 
@@ -87,6 +90,24 @@ Answer advice(const Request& request) { return json_answer(advice_json(request.c
 
 Answer slow(const Request& request) { return json_answer(slow_json(request.control)); }
 
+Answer peers(const Request& request) {
+  return json_answer(request.value("avoided") == "1" ? avoided_peers_json(request.control)
+                                                     : peers_json(request.control));
+}
+
+Answer connections(const Request& request) {
+  const auto list = connections_json(request.control, request.value("by"), request.value("top"));
+  if (!list) return {.status = 400, .body = list.error().message + "\n"};
+  return json_answer(*list);
+}
+
+Answer explain(const Request& request) {
+  const auto page =
+      explain_json(request.control, request.value("service"), request.value("function"));
+  if (!page) return {.status = 404, .body = "there is no such service or function\n"};
+  return json_answer(*page);
+}
+
 Answer ping(const Request& request) { return json_answer(ping_json(request.control)); }
 
 // Returns the HTTP status for a request that failed with `error`.
@@ -142,6 +163,9 @@ constexpr std::array kResources = {
     Resource{"/functions", EVHTTP_REQ_GET, false, functions},
     Resource{"/advice", EVHTTP_REQ_GET, false, advice},
     Resource{"/slow", EVHTTP_REQ_GET, false, slow},
+    Resource{"/peers", EVHTTP_REQ_GET, false, peers},
+    Resource{"/connections", EVHTTP_REQ_GET, true, connections},
+    Resource{"/explain", EVHTTP_REQ_GET, false, explain},
     Resource{"/ping", EVHTTP_REQ_GET, true, ping},
     Resource{"/calibration", EVHTTP_REQ_GET, true, calibration},
     Resource{"/certificates", EVHTTP_REQ_GET, true, certificates},

@@ -3,12 +3,14 @@
 //
 //   on the TCP address and the unix socket     only on the unix socket
 //   GET /           a list of resources; to    GET  /ping, /calibration, /certificates
-//                   a browser, a status page   POST /reload[?dry_run=1], /drain,
-//   GET /metrics                                    /calibrate?peer=NAME
+//                   a browser, a status page        /connections[?by=ORDER][&top=N]
+//   GET /metrics                               POST /reload[?dry_run=1], /drain,
+//                                                   /calibrate?peer=NAME
 //   GET /healthz, /healthz/live
 //   GET /readyz, /healthz/ready
 //   GET /routes, /status, /functions,
-//       /advice, /slow
+//       /advice, /slow, /peers,
+//       /explain?service=NAME&function=NAME
 //
 // Only root and the daemon's own user may use POST: the server checks the caller's user id
 // (SO_PEERCRED) on the unix socket.

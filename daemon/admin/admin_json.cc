@@ -198,14 +198,6 @@ json placements_json(const Control& control) {
 json links_json(Control& control) {
   json links = json::array();
   for (const LinkReport& link : control.links()) {
-    json lanes = json::array();
-    for (const LaneStatus& lane : link.lanes) {
-      lanes.push_back({{"protocol", lane.protocol},
-                       {"class", lane.latency ? "latency" : "throughput"},
-                       {"state", lane.state},
-                       {"failures", lane.failures},
-                       {"last_error", lane.last_error}});
-    }
     links.push_back({{"worker", link.worker},
                      {"peer", link.peer},
                      {"address", link.address},
@@ -215,14 +207,9 @@ json links_json(Control& control) {
                      {"last_error", link.last_error},
                      {"peer_names", link.peer_names},
                      {"peer_cores", link.cores ? cores_json(*link.cores) : json(nullptr)},
-                     {"lanes", lanes}});
+                     {"lanes", lanes_json(link.lanes)}});
   }
   return links;
-}
-
-const char* link_security(const NodeConfig& node) {
-  if (node.link.tls) return "tls";
-  return node.link.listen || !node.peers.empty() ? "insecure" : "none";
 }
 
 // Returns the use, subject and validity period of each certificate: after the period's end, no link
@@ -266,6 +253,23 @@ json places_json(const NodeConfig& node) {
 }
 
 }  // namespace
+
+json lanes_json(const std::vector<LaneStatus>& lanes) {
+  json all = json::array();
+  for (const LaneStatus& lane : lanes) {
+    all.push_back({{"protocol", lane.protocol},
+                   {"class", lane.latency ? "latency" : "throughput"},
+                   {"state", lane.state},
+                   {"failures", lane.failures},
+                   {"last_error", lane.last_error}});
+  }
+  return all;
+}
+
+const char* link_security(const NodeConfig& node) {
+  if (node.link.tls) return "tls";
+  return node.link.listen || !node.peers.empty() ? "insecure" : "none";
+}
 
 json status_json(Control& control) {
   const auto& workers = control.workers();

@@ -64,4 +64,8 @@ nlohmann::json calibrate_json(const Result<uint64_t>& number);
 nlohmann::json calibration_json(const CalibrationReport& report);
 nlohmann::json reload_json(const Result<ReloadReport>& report);
 
+// Parts of /status that other answers have too: `lanes` of a link, and `link_security`.
+nlohmann::json lanes_json(const std::vector<LaneStatus>& lanes);
+const char* link_security(const NodeConfig& node);
+
 }  // namespace hat

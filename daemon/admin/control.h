@@ -16,11 +16,13 @@
 #include "config/numa_hints.h"
 #include "config/profile.h"
 #include "config/worker_placement.h"
+#include "daemon/metrics/access_log.h"
 #include "daemon/metrics/counters.h"
 #include "daemon/metrics/function_metrics.h"
 #include "daemon/metrics/observations.h"
 #include "daemon/metrics/slow_calls.h"
 #include "daemon/proxy/outbound/peer_lanes.h"
+#include "daemon/proxy/worker_status.h"
 #include "daemon/routing/learned_status.h"
 #include "daemon/routing/routing_table.h"
 #include "engine/link/link.h"
@@ -43,6 +45,51 @@ struct LinkReport {
   uint32_t legs = 0;  // the legs that both daemons can perform; 0 if there can be no RDMA lanes
 };
 
+// A worker's link to a peer, and how the worker's calls use this peer.
+struct PeerReport {
+  size_t worker = 0;
+  PeerStatus status;
+};
+
+// The process or host at the other end of a client's connection.
+struct ClientProcess {
+  uint32_t pid = 0;     // 0: not known, as over TCP
+  std::string address;  // of a TCP connection, as tcp:HOST:PORT; otherwise empty
+};
+
+// Holds the answers of the workers to one question. A worker whose event loop does not respond in
+// time gives none.
+template <class Report>
+struct WorkersReport {
+  size_t silent = 0;    // workers that did not answer
+  size_t left_out = 0;  // reports that are not in `shown`
+  std::vector<Report> shown;
+};
+
+// A peer at which calls of one worker failed.
+struct AvoidedReport {
+  size_t worker = 0;
+  AvoidedPeer avoided;
+};
+
+struct ConnectionReport {
+  size_t worker = 0;
+  ConnectionStatus status;
+  ClientProcess client;
+};
+
+struct ConnectionsReport {
+  size_t silent = 0;   // workers that did not answer, whose connections are not in this report
+  size_t open = 0;     // connections of local clients
+  Duration longest{};  // the longest processor time that a worker used for its part of the report
+  std::vector<ConnectionReport> shown;  // of each worker the first ones
+};
+
+struct WayReport {
+  size_t worker = 0;
+  WayToPeer way;
+};
+
 // The choice that one worker has learned for the calls of one function to one peer.
 struct LearnedReport {
   size_t worker = 0;
@@ -53,7 +100,13 @@ struct LearnedReport {
 struct SlowCallReport {
   size_t worker = 0;
   double began_unix_time = 0;  // in s since 1970
-  SlowCall call;
+  CallRecord call;
+};
+
+// The spans of calls since the start; none if the node has no key `tracing`.
+struct SpanCounts {
+  uint64_t written = 0;  // to the file of the key `tracing`
+  uint64_t lost = 0;     // there was no space in memory, or the file could not be written
 };
 
 struct ReloadReport {
@@ -119,9 +172,22 @@ class Control {
   virtual const Observations& observations() const = 0;
   virtual const std::vector<const WorkerCounters*>& workers() const = 0;
   virtual std::vector<LinkReport> links() const = 0;
+  // Returns the first `most` peers of each worker.
+  virtual WorkersReport<PeerReport> peers(size_t most) const = 0;
+  // Returns the peers at which calls failed, of each worker at most `most` reports.
+  virtual WorkersReport<AvoidedReport> avoided_peers(size_t most) const = 0;
+  // Returns the connections of local clients that come first in `order`, at most `most` of each
+  // worker.
+  virtual ConnectionsReport connections(ConnectionOrder order, size_t most) const = 0;
+  // Returns how a call of this function that began now would reach each peer, of each worker at
+  // most `most` reports.
+  virtual WorkersReport<WayReport> ways_of(const std::string& service, const std::string& method,
+                                           size_t most) const = 0;
   virtual std::vector<LearnedReport> learned() const = 0;
   // Returns the slowest calls of the last minutes, in no order.
   virtual std::vector<SlowCallReport> slowest_calls() const = 0;
+  virtual AccessLogCounts access_log() const = 0;
+  virtual SpanCounts spans() const = 0;
   virtual std::string fabric() const = 0;  // describes the RDMA fabric, or says why there is none
   virtual std::string fabric_kind() const = 0;  // "verbs", "loop" or "none"
   // Returns the fabric of the first worker as reports of calls name it: "verbs:DEVICE", "loop" or

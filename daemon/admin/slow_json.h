@@ -10,14 +10,7 @@ namespace hat {
 
 // Returns {slow: [CALL]}, the slowest calls of this node's clients in the last minutes, the slowest
 // first, with at most kSlowCallsMax elements. CALL: {unix_time (of the call's begin, in s since
-// 1970), service, method, peer ("" if the call was not sent), worker, outcome, reason (the token of
-// hatrpcd's own exception) or null, request_protocol, reply_protocol, request_bytes, reply_bytes,
-// and these times in µs: took_us, all of them; waited_us, until the request was sent to the peer;
-// then wire_us, between the hosts; peer_us, in the peer's daemon; server_us, in the server, until
-// the first byte of its reply; and reply_us, from its arrival to the reply's last byte}. The times
-// wire_us, peer_us and server_us are null if they are not known: no reply has arrived, or the
-// peer's daemon is too old. In place of them, answered_us is their sum, or null without a reply.
-// The sum of peer_us and server_us is exact, and its parts are rounded to eighths of it.
+// 1970), and the members of call_json()}.
 nlohmann::json slow_json(const Control& control);
 inline constexpr size_t kSlowCallsMax = 256;
 

@@ -13,7 +13,7 @@ using nlohmann::json;
 
 class SlowJson : public testing::Test {
  protected:
-  SlowCall call(Duration took) {
+  CallRecord call(Duration took) {
     FunctionMetrics& function = control_.registry.find("Kv", "get");
     return {.counters = &function.at(Side::kClient, 1), .took = took, .peer = "host-b"};
   }
@@ -23,7 +23,7 @@ class SlowJson : public testing::Test {
 };
 
 TEST_F(SlowJson, AReplysTimeIsDividedAmongTheHosts) {
-  SlowCall slow = call(100ms);
+  CallRecord slow = call(100ms);
   slow.waited = 10ms;
   slow.answered = 80ms;
   slow.there = engine::ServedTimes{64ms, 24ms};
@@ -52,7 +52,7 @@ TEST_F(SlowJson, AReplysTimeIsDividedAmongTheHosts) {
 }
 
 TEST_F(SlowJson, APeerOfAnOlderVersionLeavesTimesOut) {
-  SlowCall slow = call(100ms);
+  CallRecord slow = call(100ms);
   slow.answered = 80ms;
   control_.slow_reports = {{0, 0, slow}};
   EXPECT_EQ(only().at("answered_us"), 80'000.0);
@@ -61,7 +61,7 @@ TEST_F(SlowJson, APeerOfAnOlderVersionLeavesTimesOut) {
 }
 
 TEST_F(SlowJson, ACallThatFailedHasItsReason) {
-  SlowCall slow = call(100ms);
+  CallRecord slow = call(100ms);
   slow.waited = 100ms;
   slow.outcome = CallOutcome::kLocalError;
   slow.failure = engine::Failure::kPeerUnreachable;
@@ -75,7 +75,7 @@ TEST_F(SlowJson, ACallThatFailedHasItsReason) {
 
 // The times of the peer's daemon are what it says they are.
 TEST_F(SlowJson, APeerCannotMakeTimesNegative) {
-  SlowCall slow = call(100ms);
+  CallRecord slow = call(100ms);
   slow.answered = 80ms;
   slow.there = engine::ServedTimes{24h, 21h};
   control_.slow_reports = {{0, 0, slow}};

@@ -2,8 +2,11 @@
 #include "daemon/configuration/configuration.h"
 
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
 #include <ctime>
 #include <filesystem>
 
@@ -71,6 +74,25 @@ std::vector<NamedProfile> load_profiles(const NodeConfig& node, Diagnostics& dia
   return profiles;
 }
 
+// Warns if the daemon could not write its access log now. The daemon runs without it.
+void check_access_log(const AccessLogConfig& log, Diagnostics& diagnostics) {
+  if (log.path.empty()) return;
+  std::error_code ignored;
+  if (std::filesystem::is_directory(log.path, ignored)) {
+    diagnostics.warning(log.location, "access_log.path: " + log.path +
+                                          " is a folder; calls are not logged until the key names "
+                                          "a file");
+    return;
+  }
+  if (access(log.path.c_str(), W_OK) == 0) return;
+  const std::string folder = std::filesystem::path(log.path).parent_path();
+  const char* const tested = errno == ENOENT ? folder.c_str() : log.path.c_str();
+  if (errno == ENOENT && access(folder.empty() ? "." : tested, W_OK | X_OK) == 0) return;
+  diagnostics.warning(log.location, "access_log.path: this user cannot write to " +
+                                        std::string(tested) + ": " + std::strerror(errno) +
+                                        "; until this is corrected, calls are not logged");
+}
+
 std::shared_ptr<const TlsContext> load_tls(const NodeConfig& node, Diagnostics& diagnostics) {
   if (!node.link.tls) return nullptr;
   const TlsConfig& config = *node.link.tls;
@@ -111,6 +133,7 @@ Configuration load_configuration(const std::string& file, Diagnostics& diagnosti
   configuration.profiles = load_profiles(configuration.node, diagnostics);
   if (!diagnostics.any_errors()) place(configuration, std::move(allowed), diagnostics);
   configuration.tls = load_tls(configuration.node, diagnostics);
+  check_access_log(configuration.node.access_log, diagnostics);
   check_against(configuration.node, configuration.manifest, diagnostics);
   return configuration;
 }

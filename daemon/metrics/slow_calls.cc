@@ -7,12 +7,12 @@
 namespace hat {
 namespace {
 
-bool is_faster(const SlowCall& one, const SlowCall& other) { return one.took < other.took; }
+bool is_faster(const CallRecord& one, const CallRecord& other) { return one.took < other.took; }
 
 }  // namespace
 
 void SlowCalls::begin_window(TimePoint now) {
-  for (SlowCall& call : current_) call.counters->slow_floor = {};
+  for (CallRecord& call : current_) call.counters->slow_floor = {};
   floor_ = {};
   std::swap(earlier_, current_);
   current_.clear();
@@ -21,15 +21,15 @@ void SlowCalls::begin_window(TimePoint now) {
 }
 
 // Returns the place that `call` can have, which may have a faster call; null if there is none.
-SlowCall* SlowCalls::place_for(const SlowCall& call) {
-  SlowCall* fastest_own = nullptr;
+CallRecord* SlowCalls::place_for(const CallRecord& call) {
+  CallRecord* fastest_own = nullptr;
   size_t own = 0;
-  for (SlowCall& one : current_) {
+  for (CallRecord& one : current_) {
     if (one.counters != call.counters) continue;
     ++own;
     if (fastest_own == nullptr || is_faster(one, *fastest_own)) fastest_own = &one;
   }
-  SlowCall* place = fastest_own;
+  CallRecord* place = fastest_own;
   if (own < kPerFunction) {
     if (current_.size() < kMost) return &current_.emplace_back();
     place = &*std::ranges::min_element(current_, is_faster);
@@ -41,7 +41,7 @@ SlowCall* SlowCalls::place_for(const SlowCall& call) {
 void SlowCalls::set_floors(FunctionCounters& counters) {
   size_t own = 0;
   Duration least = Duration::max();
-  for (const SlowCall& one : current_) {
+  for (const CallRecord& one : current_) {
     if (one.counters != &counters) continue;
     ++own;
     least = std::min(least, one.took);
@@ -50,9 +50,9 @@ void SlowCalls::set_floors(FunctionCounters& counters) {
   if (current_.size() == kMost) floor_ = std::ranges::min_element(current_, is_faster)->took;
 }
 
-void SlowCalls::add(SlowCall call, TimePoint now) {
+void SlowCalls::add(CallRecord call, TimePoint now) {
   if (now >= window_end_) begin_window(now);
-  SlowCall* const place = place_for(call);
+  CallRecord* const place = place_for(call);
   if (place == nullptr) return;
   // The function that loses a place has fewer than kPerFunction now, unless it gets the place.
   if (place->counters != nullptr) place->counters->slow_floor = {};
@@ -61,8 +61,8 @@ void SlowCalls::add(SlowCall call, TimePoint now) {
   set_floors(counters);
 }
 
-std::vector<SlowCall> SlowCalls::all(TimePoint now) const {
-  std::vector<SlowCall> calls;
+std::vector<CallRecord> SlowCalls::all(TimePoint now) const {
+  std::vector<CallRecord> calls;
   if (now < window_end_) calls = earlier_;
   if (now < window_end_ + kWindow) calls.insert(calls.end(), current_.begin(), current_.end());
   return calls;

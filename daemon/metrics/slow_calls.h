@@ -14,34 +14,13 @@
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
-#include <cstdint>
-#include <optional>
-#include <string>
 #include <vector>
 
 #include "base/reactor.h"
+#include "daemon/metrics/call_record.h"
 #include "daemon/metrics/counters.h"
-#include "engine/failure.h"
-#include "engine/served_times.h"
 
 namespace hat {
-
-class FunctionMetrics;
-
-struct SlowCall {
-  FunctionCounters* counters = nullptr;
-  TimePoint began{};
-  Duration took{};    // until the last byte of the reply, or until the call failed
-  Duration waited{};  // until a part of the request was sent to the peer, or the call failed
-  std::optional<Duration> answered;  // from then to the first byte of the reply, if there was
-  std::optional<engine::ServedTimes> there;  // the part of `answered` at the server's host
-  CallOutcome outcome{};
-  std::optional<engine::Failure> failure;  // if hatrpcd itself has answered
-  std::string peer;                        // empty: the call was not sent
-  uint64_t request_bytes = 0;
-  uint64_t reply_bytes = 0;
-  CallWay way;
-};
 
 class SlowCalls {
  public:
@@ -55,17 +34,17 @@ class SlowCalls {
     return now >= window_end_ || took > std::max(floor_, counters.slow_floor);
   }
   // Keeps the call, which ended at `now`, if it is one of the slowest.
-  void add(SlowCall call, TimePoint now);
+  void add(CallRecord call, TimePoint now);
   // Returns the kept calls of the last one to two windows before `now`, in no order.
-  std::vector<SlowCall> all(TimePoint now) const;
+  std::vector<CallRecord> all(TimePoint now) const;
 
  private:
   void begin_window(TimePoint now);
-  SlowCall* place_for(const SlowCall& call);
+  CallRecord* place_for(const CallRecord& call);
   void set_floors(FunctionCounters& counters);
 
-  std::vector<SlowCall> earlier_;
-  std::vector<SlowCall> current_;
+  std::vector<CallRecord> earlier_;
+  std::vector<CallRecord> current_;
   TimePoint window_end_{};
   Duration floor_{};  // only calls that took longer can be kept; 0 while there is space
 };

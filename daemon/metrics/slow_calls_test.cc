@@ -29,7 +29,7 @@ class SlowCallsTest : public testing::Test {
   // Returns the milliseconds that the kept calls of a function took, in ascending order.
   std::vector<int64_t> kept(size_t function) const {
     std::vector<int64_t> all;
-    for (const SlowCall& call : calls_.all(now_)) {
+    for (const CallRecord& call : calls_.all(now_)) {
       if (call.counters->function == functions_[function]) all.push_back(call.took / 1ms);
     }
     std::ranges::sort(all);

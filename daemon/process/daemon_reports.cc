@@ -62,12 +62,17 @@ std::vector<SlowCallReport> Daemon::slowest_calls() const {
   for (size_t i = 0; i < threads_.size(); ++i) {
     auto calls = threads_[i]->ask([](Worker& worker) { return worker.slowest_calls(); });
     if (!calls) continue;
-    for (SlowCall& call : *calls) {
+    for (CallRecord& call : *calls) {
       const Seconds began = unix_now - Seconds(now - call.began);
       all.push_back({i, began.count(), std::move(call)});
     }
   }
   return all;
+}
+
+SpanCounts Daemon::spans() const {
+  if (!metrics_.spans) return {};
+  return {metrics_.spans->written(), metrics_.spans->lost()};
 }
 
 std::string Daemon::config_file() const { return absolute_path(config_file_); }

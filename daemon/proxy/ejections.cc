@@ -32,14 +32,18 @@ Duration Ejections::eject(Member& member, TimePoint now) {
   return member.length;
 }
 
-Duration Ejections::eject(std::string_view name, TimePoint now) {
-  return eject(member(name, now), now);
+Duration Ejections::eject(std::string_view name, TimePoint now, std::string_view why) {
+  Member& failing = member(name, now);
+  failing.why = why;
+  return eject(failing, now);
 }
 
-Duration Ejections::note_failure(std::string_view name, TimePoint began, TimePoint now) {
+Duration Ejections::note_failure(std::string_view name, TimePoint began, TimePoint now,
+                                 std::string_view why) {
   Member& failing = member(name, now);
   if (failing.failures != 0 && began < failing.last_failure) return Duration::zero();
   failing.last_failure = now;
+  failing.why = why;
   if (++failing.failures < kFailuresInARow && failing.state != State::kTried) {
     return Duration::zero();
   }
@@ -65,6 +69,23 @@ void Ejections::use(std::string_view name, TimePoint now) {
 bool Ejections::is_avoided(std::string_view name, TimePoint now) const {
   const Member* const one = find(name);
   return one != nullptr && one->state != State::kUsed && now < one->until;
+}
+
+std::optional<EjectionStatus> Ejections::status(std::string_view name, TimePoint now) const {
+  const Member* const one = find(name);
+  return one == nullptr ? std::nullopt : status_of(*one, now);
+}
+
+std::optional<EjectionStatus> Ejections::status_of(const Member& member, TimePoint now) {
+  using Now = EjectionStatus::State;
+  if (member.last + kForget <= now) return std::nullopt;
+  EjectionStatus status{.failures = member.failures, .why = member.why};
+  if (member.state == State::kUsed) return status;
+  status.state = now >= member.until               ? Now::kDue
+                 : member.state == State::kEjected ? Now::kEjected
+                                                   : Now::kTried;
+  status.left = std::max<Duration>(member.until - now, Duration::zero());
+  return status;
 }
 
 bool Ejections::is_ejected(std::string_view name, TimePoint now) const {

@@ -109,5 +109,27 @@ TEST_F(EjectionsTest, FailuresDuringTheEjectionDoNotCountAfterIt) {
   EXPECT_EQ(fail("a"), Duration::zero());
 }
 
+TEST_F(EjectionsTest, TheStatusHasTheStateAndTheLastFailure) {
+  using State = EjectionStatus::State;
+  EXPECT_FALSE(all_.status("a", now_));
+  all_.note_failure("a", now_, now_, "upstream_closed");
+  EXPECT_EQ(all_.status("a", now_)->state, State::kFailing);
+  EXPECT_EQ(all_.status("a", now_)->failures, 1u);
+  EXPECT_EQ(all_.status("a", now_)->why, "upstream_closed");
+  all_.eject("a", now_, "upstream_unreachable");
+  now_ += Ejections::kFirst / 4;
+  EXPECT_EQ(all_.status("a", now_)->state, State::kEjected);
+  EXPECT_EQ(all_.status("a", now_)->left, Ejections::kFirst * 3 / 4);
+  EXPECT_EQ(all_.status("a", now_)->why, "upstream_unreachable");
+  now_ += Ejections::kFirst;
+  EXPECT_EQ(all_.status("a", now_)->state, State::kDue);
+  EXPECT_EQ(all_.status("a", now_)->left, Duration::zero());
+  use("a");
+  EXPECT_EQ(all_.status("a", now_)->state, State::kTried);
+  EXPECT_EQ(all_.status("a", now_)->left, Ejections::kTrial);
+  now_ += Ejections::kForget;
+  EXPECT_FALSE(all_.status("a", now_)) << "it is as if it had never failed";
+}
+
 }  // namespace
 }  // namespace hat

@@ -50,7 +50,9 @@ class FakePair {
                                  .node = std::make_shared<NodeConfig>(std::move(config)),
                                  .routes = std::move(routes),
                                  .counters = &counters,
+                                 .access_log = &access_log,
                                  .detached = &detached,
+                                 .spans = &spans,
                                  .rdma = rdma.get()});
     }
     void hear_of_the_fabric() {  // a FakeReactor does not watch descriptors
@@ -58,7 +60,9 @@ class FakePair {
     }
 
     WorkerCounters counters;
+    AccessLog access_log{1};  // logs nothing until a test calls open() and set()
     DetachedConnections detached;
+    Spans spans{1};
     MetricsRegistry metrics{1};
     std::unique_ptr<engine::RdmaHost> rdma;
     std::unique_ptr<Worker> worker;

@@ -184,6 +184,7 @@ Result<void> Worker::calibrate(const std::string& peer, const engine::CostOpen& 
 }
 
 void Worker::set_local(const NodeConfig& node) {
+  if (setup_.access_log != nullptr) setup_.access_log->set(node.access_log);
   local_.endpoints.apply(node.endpoints, &same_clients);
   for (const auto& endpoint : local_.endpoints.all()) {
     endpoint->speeds.set_peers(endpoint->config.peers);

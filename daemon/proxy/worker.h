@@ -20,8 +20,10 @@
 #include "base/line_budget.h"
 #include "base/reactor.h"
 #include "config/node.h"
+#include "daemon/metrics/access_log.h"
 #include "daemon/metrics/counters.h"
 #include "daemon/metrics/slow_calls.h"
+#include "daemon/metrics/spans.h"
 #include "daemon/proxy/call.h"
 #include "daemon/proxy/configured.h"
 #include "daemon/proxy/deadlines.h"
@@ -38,6 +40,11 @@
 #include "engine/link/link.h"
 
 namespace hat {
+
+struct AvoidedPeer;
+struct ConnectionList;
+struct PeerList;
+struct WayList;
 
 // The state of one link of a worker, for hatctl and for the readiness check.
 struct LinkStatus {
@@ -66,7 +73,9 @@ class Worker final : public IterationEvents {
     std::shared_ptr<const RoutingTable> routes;
     engine::CostAnswerer* answerer = nullptr;  // outlives the worker; null if `rdma` is null
     WorkerCounters* counters = nullptr;        // outlives the worker
+    AccessLog* access_log = nullptr;           // outlives the worker; null: there is none
     DetachedConnections* detached = nullptr;   // outlives the worker
+    Spans* spans = nullptr;                    // outlives the worker; null: calls get no spans
     engine::RdmaHost* rdma = nullptr;          // outlives the worker; null: only TCP lanes
     engine::Seal* seal = nullptr;              // outlives the worker; null: links without TLS
     std::shared_ptr<const LearnedChoices> kept = nullptr;  // see set_kept(); null: none
@@ -92,10 +101,10 @@ class Worker final : public IterationEvents {
   void set_routes(std::shared_ptr<const RoutingTable> routes);
   // Replaces the node's configuration, and the routes that follow from it: `routes` must have every
   // service and upstream of this and of earlier configurations. Only the peers, endpoints, served
-  // services, limits and the TLS names of peers may differ from the configuration before. Ends no
-  // connection. A client connection keeps its endpoint; a client connection with its own connection
-  // to a server also keeps its peer and that server. Changed limits of a link's session apply to
-  // sessions that begin later.
+  // services, limits, the access log and the TLS names of peers may differ from the configuration
+  // before. Ends no connection. A client connection keeps its endpoint; a client connection with
+  // its own connection to a server also keeps its peer and that server. Changed limits of a link's
+  // session apply to sessions that begin later.
   void set_node(std::shared_ptr<const NodeConfig> node, std::shared_ptr<const RoutingTable> routes);
 
   // Begins to drain: asks the peers (frame kGoAway) to begin no more calls, and answers new calls
@@ -118,6 +127,18 @@ class Worker final : public IterationEvents {
   bool handed_over() const;
 
   std::vector<LinkStatus> link_status() const;
+  // --- Reports for hatctl; in worker_status.cc ---
+  // Returns a report for each of the first `most` peers of the configuration, in its order.
+  PeerList peer_status(size_t most = SIZE_MAX) const;
+  // Returns the peers of the configuration at which calls failed, by endpoint.
+  std::vector<AvoidedPeer> avoided_peers() const;
+  // Returns the connections of clients that come first in `order`, at most `most`. The cost is
+  // about 0.2 µs for each connection, and 1 µs for each one in the list.
+  ConnectionList connection_status(ConnectionOrder order, size_t most) const;
+  // Returns for each endpoint of the service and each of its peers how a call of the function would
+  // reach it now; the first `most` of them.
+  WayList ways_of(std::string_view service, std::string_view method, size_t most = SIZE_MAX) const;
+
   // Sets what an earlier process has learned about functions with the hint `plan: learned`. Has no
   // effect on functions that this worker's clients have called before.
   void set_kept(std::shared_ptr<const LearnedChoices> kept);
@@ -125,7 +146,7 @@ class Worker final : public IterationEvents {
   std::vector<LearnedStatus> learned_status() const;
 
   // Returns the slowest calls of this worker's clients in the last minutes.
-  std::vector<SlowCall> slowest_calls() const { return slow_calls_.all(reactor_.now()); }
+  std::vector<CallRecord> slowest_calls() const { return slow_calls_.all(reactor_.now()); }
 
   // Opens a calibration session in which the peer daemon answers this side's measurements. Returns
   // an error if the link to the peer is down, or if the peer cannot calibrate; `job` receives every
@@ -143,6 +164,8 @@ class Worker final : public IterationEvents {
   CallPool& calls() { return calls_; }
   RetryBudget& retries() { return retries_; }
   SlowCalls& slow_calls() { return slow_calls_; }
+  AccessLog* access_log() { return setup_.access_log; }
+  Spans* spans() { return setup_.spans; }  // null: calls get no spans
   UpstreamPool& upstreams() { return upstreams_; }
   DetachedConnections& detached() { return *setup_.detached; }
   // Returns true if the node has an endpoint with the address and the service of this one.
@@ -284,6 +307,10 @@ class Worker final : public IterationEvents {
   void end_idle_link(PeerLink& peer);
   PeerLink& put_in_place_of(PeerLink& old);
   TimePoint awaited_until(const PeerLink& link) const;
+  // Returns how much a peer is preferred; peers of the highest rank share new connections.
+  static int rank_of(bool is_avoided, bool is_near, bool is_slow) {
+    return (is_avoided ? 0 : 4) + (is_near ? 2 : 0) + (is_slow ? 0 : 1);
+  }
   // Returns why the link to a peer of the configuration is down.
   static const std::string& error_of(const PeerConfig& peer, const PeerLink& link);
   engine::SessionOptions session_options() const;  // for links from peers

@@ -30,7 +30,7 @@ PeerLink* Worker::choose_peer(PeerNames peers, Endpoint& endpoint, FirstAttempts
     peer.wake(now);
     const bool is_avoided = endpoint.ejected.avoids(peers[i], now);
     const bool is_slow = has_choice && endpoint.speeds.avoids(i, now);
-    const int rank = (is_avoided ? 0 : 4) + (peer.is_near() ? 2 : 0) + (is_slow ? 0 : 1);
+    const int rank = rank_of(is_avoided, peer.is_near(), is_slow);
     if (!peer.link().takes_calls()) {
       if (const TimePoint until = awaited_until(peer); now < until) {
         best_to_come = std::max(best_to_come, rank);

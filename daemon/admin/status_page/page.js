@@ -6,6 +6,7 @@
 const POLL_MS = 2000;
 const TIMEOUT_MS = 5000;
 const HISTORY = 90;  // looks that a tile's line shows
+const SLOW_SHOWN = 10;  // calls
 const ADVICE_EVERY = 5;  // looks; hatrpcd makes new plans for each answer
 
 const at = (id) => document.getElementById(id);
@@ -147,6 +148,29 @@ const rates = new Table("rates", [
 ], keyOf);
 rates.sort(rates.columns[2], true);
 
+const partOf = (name, key) => ({name, number: true, text: (s) => partText(s[key]), order: (s) => s[key] ?? -1});
+const slow = new Table("slow", [
+  {name: "Function", text: (s) => s.name, order: (s) => s.name},
+  {name: "Peer", text: (s) => s.peer || UNKNOWN, order: (s) => s.peer},
+  {name: "Ago", number: true, text: (s) => ageText(s.age), order: (s) => s.age},
+  partOf("Took", "took_us"),
+  partOf("Waited", "waited_us"),
+  partOf("Wire", "wire_us"),
+  partOf("Peer's daemon", "peer_us"),
+  partOf("Server", "server_us"),
+  partOf("Reply", "reply_us"),
+  {name: "Result", text: (s) => s.reason ?? s.outcome, tone: (s) => (s.outcome === "success" ? "quiet" : "bad")},
+], (s) => s.key);
+slow.sort(slow.columns[3], true);
+
+const avoided = new Table("avoided", [
+  {name: "Peer", text: (a) => a.peer},
+  {name: "Endpoint", text: (a) => a.endpoint},
+  {name: "Worker", number: true, text: (a) => String(a.worker)},
+  {name: "Now", text: ejectionText, tone: (a) => (a.state === "failing" ? "" : "warn")},
+  {name: "Last failure", text: (a) => a.why, tone: quiet},
+], (a) => JSON.stringify([a.peer, a.endpoint, a.worker]));
+
 const links = new Table("links", [
   {name: "Peer", text: (l) => l.peer},
   {name: "Address", text: (l) => l.address},
@@ -204,6 +228,15 @@ const places = new Table("places", [
   {name: "Address", text: (p) => p.address},
   {name: "What it is", text: (p) => p.what, tone: quiet},
 ], (p) => JSON.stringify([p.service, p.address]));
+
+function partText(us) {
+  return timeText(us === null ? null : {us, atLeast: false});
+}
+
+function ejectionText({state, left_s: left, failures}) {
+  return {ejected: `ejected for ${partText(left * 1e6)}`, due: "ejected until the next call, a trial", tried: "on trial",
+          failing: `used; ${plural(failures, "failure")} in a row`}[state] ?? state;
+}
 
 function planText(plan) {
   return plan.plan + (plan.timeout_ms === null ? "" : `, timeout ${plan.timeout_ms} ms`)
@@ -379,9 +412,22 @@ function editText({group, key, from, to}) {
   return `${group}: ${key} ${from ?? "not set"} → ${to ?? "remove"}`;
 }
 
-function showAdvice(proposals) {
+function showAdvice({proposals}) {
   advice.show(proposals.map((one) => ({...one, name: `${one.service}.${one.function}`,
                                        edit: one.changes.map(editText).join("\n")})));
+}
+
+// `calls` has the slowest one first. The same call keeps its row.
+function showSlow({slow: calls}) {
+  const now = Date.now() / 1000;
+  slow.show(calls.slice(0, SLOW_SHOWN).map((call, i) => ({
+    ...call, name: `${call.service}.${call.method}`, age: now - call.unix_time,
+    key: JSON.stringify([call.service, call.method, call.peer, call.worker, call.took_us, i])})));
+  write(at("slow-rest"), calls.length > SLOW_SHOWN ? `${calls.length - SLOW_SHOWN} more` : "");
+}
+
+function showAvoided({peers}) {
+  avoided.show(peers.flatMap(({peer, avoided: all}) => all.map((one) => ({...one, peer}))));
 }
 
 function carriedText(f) {
@@ -418,8 +464,15 @@ let looks = 0;
 
 async function ask(path) {
   const answer = await fetch(path, {cache: "no-store", signal: AbortSignal.timeout(TIMEOUT_MS)});
-  if (!answer.ok) throw new Error(`/${path} answers ${answer.status}`);
+  if (!answer.ok) throw Object.assign(new Error(`/${path} answers ${answer.status}`), {status: answer.status});
   return answer.json();
+}
+
+// Calls show() with the answer, or with `none` if hatrpcd is an older one, to which an operator has returned, that
+// does not know the path. After any other error the page keeps what it shows.
+async function showIfKnown(path, none, show) {
+  const answer = await ask(path).catch((error) => (error.status === 404 ? none : null));
+  if (answer !== null) show(answer);
 }
 
 async function look() {
@@ -431,10 +484,9 @@ async function look() {
   now.rates = ratesBetween(before, now);
   last = now;
   show(before, now);
-  if (looks++ % ADVICE_EVERY !== 0) return;
-  // An older hatrpcd, to which an operator has returned, has no advice; the rest of the page still holds.
-  const {proposals} = await ask("advice").catch(() => ({proposals: []}));
-  showAdvice(proposals);
+  await Promise.all([showIfKnown("slow", {slow: []}, showSlow),
+                     showIfKnown("peers?avoided=1", {peers: []}, showAvoided)]);
+  if (looks++ % ADVICE_EVERY === 0) await showIfKnown("advice", {proposals: []}, showAdvice);
 }
 
 function show(before, now) {

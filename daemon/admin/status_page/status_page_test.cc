@@ -50,6 +50,14 @@ TEST(StatusPage, HasANonceThatIsNewEachTime) {
   EXPECT_NE(nonce_of(make_status_page()), nonce);
 }
 
+TEST(StatusPage, ShowsSlowCallsAndEjectedPeers) {
+  for (const char* part :
+       {"id=\"slow-heading\">Slow calls<", "(\"slow\", {", "(\"peers?avoided=1\", {", "\"took_us\"",
+        "\"waited_us\"", "\"wire_us\"", "\"peer_us\"", "\"server_us\"", "\"reply_us\""}) {
+    EXPECT_THAT(kStatusPageText, HasSubstr(part));
+  }
+}
+
 // The page's scripts must not use functions that interpret text as markup or code. The page's
 // policy forbids most of them too, but only some browsers enforce it.
 TEST(StatusPage, MakesNoMarkupOfText) {

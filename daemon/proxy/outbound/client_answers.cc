@@ -211,15 +211,16 @@ void ClientConnection::note_failing_peer(Failure failure, const Call* call) {
   if (!stream_.exists() || stream_.link_leaves() || endpoint_->config.peers.size() < 2) return;
   const std::string& peer = stream_.peer();
   const TimePoint now = worker_.reactor().now();
+  const std::string_view why = engine::text(failure).token;
   Duration time{0};
   if (failure == Failure::kUpstreamUnreachable || failure == Failure::kUnknownService) {
-    time = endpoint_->ejected.eject(peer, now);
+    time = endpoint_->ejected.eject(peer, now, why);
   } else if (failure == Failure::kUpstreamClosed || failure == Failure::kDeadlineExceeded ||
              failure == Failure::kOverloaded) {
     // The client, not the peer, can be the cause if it has not sent all of the request, or does not
     // read the reply.
     if (call == nullptr || !call->sent || call == current_ || call->reply_started) return;
-    time = endpoint_->ejected.note_failure(peer, call->started, now);
+    time = endpoint_->ejected.note_failure(peer, call->started, now, why);
   }
   if (time == Duration::zero()) return;
   worker_.counters().peer_events.add(peer, PeerEvent::kEjection);
@@ -227,7 +228,7 @@ void ClientConnection::note_failing_peer(Failure failure, const Call* call) {
                << ": calls prefer other peers "
                << "than " << peer << " for "
                << std::chrono::duration_cast<std::chrono::seconds>(time).count()
-               << " s, because calls there failed: " << engine::text(failure).token;
+               << " s, because calls there failed: " << why;
 }
 
 void ClientConnection::on_session_lost(const std::string& reason) {
@@ -323,10 +324,10 @@ void ClientConnection::finish(Call& call, CallOutcome outcome) {
   counters.requests[static_cast<size_t>(outcome)].add();
   counters.request_sizes.add(call.request_bytes);
   counters.reply_sizes.add(call.response_bytes);
+  const TimePoint now = worker_.reactor().now();
+  note_ended(call, outcome, now);
   if (call.replies != 0 && outcome != CallOutcome::kOneway) {
-    const TimePoint now = worker_.reactor().now();
     counters.latency.add(now - call.started);
-    note_slow(call, outcome, now);
     // A call whose time is over counts as one that took this time, unless the client has chosen the
     // time; other failures are not measured.
     const bool is_late = call.sent && call.failure == Failure::kDeadlineExceeded &&
@@ -348,25 +349,40 @@ void ClientConnection::finish(Call& call, CallOutcome outcome) {
   close_if_done();
 }
 
-// Keeps the times of a call that has just ended, if it is one of the slowest.
-void ClientConnection::note_slow(const Call& call, CallOutcome outcome, TimePoint now) {
-  if (!worker_.slow_calls().wants(*call.counters, now - call.started, now)) return;
+// Records a call that has just ended: its span if its client has sent a trace context, its times if
+// it is one of the slowest, and a line if the access log has it.
+void ClientConnection::note_ended(const Call& call, CallOutcome outcome, TimePoint now) {
+  // The end of a call without a reply is late or early for reasons of its own.
+  const bool is_timed = call.replies != 0 && outcome != CallOutcome::kOneway;
+  const Duration took = now - call.started;
+  const bool is_slow = is_timed && worker_.slow_calls().wants(*call.counters, took, now);
+  AccessLog* const log = worker_.access_log();
+  std::optional<Logged> logged;
+  if (log != nullptr) logged = log->wants(is_timed ? took : Duration{}, call.failure.has_value());
+  if (!is_slow && !logged && !call.trace.is_recorded) return;
+  CallRecord record = record_of(call, outcome, now);
+  if (call.trace.is_recorded) worker_.spans()->record(call.trace, SpanKind::kClient, record);
+  if (logged) log->add(record, *logged);
+  if (is_slow) worker_.slow_calls().add(std::move(record), now);
+}
+
+CallRecord ClientConnection::record_of(const Call& call, CallOutcome outcome, TimePoint now) const {
   const TimePoint sent = call.sent ? call.times.sent : now;
-  SlowCall slow{.counters = call.counters,
-                .began = call.started,
-                .took = now - call.started,
-                .waited = sent - call.started,
-                .outcome = outcome,
-                .failure = call.failure,
-                .request_bytes = call.request_bytes,
-                .reply_bytes = call.response_bytes,
-                .way = {call.pieces.request.carrier(), call.pieces.reply.carrier()}};
-  if (call.sent) slow.peer = stream_.last_peer();
+  CallRecord record{.counters = call.counters,
+                    .began = call.started,
+                    .took = now - call.started,
+                    .waited = sent - call.started,
+                    .outcome = outcome,
+                    .failure = call.failure,
+                    .request_bytes = call.request_bytes,
+                    .reply_bytes = call.response_bytes,
+                    .way = {call.pieces.request.carrier(), call.pieces.reply.carrier()}};
+  if (call.sent) record.peer = stream_.last_peer();
   if (call.reply_started) {
-    slow.answered = call.times.replied - sent;
-    slow.there = call.times.there;
+    record.answered = call.times.replied - sent;
+    record.there = call.times.there;
   }
-  worker_.slow_calls().add(std::move(slow), now);
+  return record;
 }
 
 // Measures the peer by a call that it has answered at `end`, or not in time. Only a call that was
@@ -385,6 +401,7 @@ void ClientConnection::note_speed(const Call& call, TimePoint end, TimePoint now
 void ClientConnection::write(Bytes bytes, From from) {
   if (bytes.empty()) return;
   if (from == From::kSelf) ungranted_ += bytes.size();
+  totals_.bytes_out += bytes.size();
   const size_t before = out_.size();
   const auto written = out_.write(*client_, bytes);
   worker_.buffered(static_cast<int64_t>(out_.size()) - static_cast<int64_t>(before));

@@ -49,6 +49,7 @@ ClientConnection::ClientConnection(Worker& worker, std::shared_ptr<Endpoint> end
       request_(worker),
       calls_(worker),
       stream_(worker, *this, *this),
+      totals_{.began = worker.reactor().now()},
       client_(accept(*this)) {
   want_read(true);
 }
@@ -86,7 +87,10 @@ void ClientConnection::read_requests() {
     const size_t budget = read_budget();
     if (budget == 0) return want_read(false);
     const uint64_t unexamined = reader_.messages().unexamined();
-    if (stream_.bulk().pass(*client_, unexamined, budget, [this](Bytes bulk) { take(bulk); })) {
+    if (stream_.bulk().pass(*client_, unexamined, budget, [this](Bytes bulk) {
+          totals_.bytes_in += bulk.size();
+          take(bulk);
+        })) {
       continue;
     }
     const auto space =
@@ -100,6 +104,7 @@ void ClientConnection::read_requests() {
       case IoResult::Kind::kError:
         return close(true);
       case IoResult::Kind::kOk:
+        totals_.bytes_in += result.bytes;
         take(space.first(result.bytes));
         if (result.bytes == space.size()) break;
         if (!over() && reader_.waits_for_rest()) client_->acknowledge_now();
@@ -222,6 +227,7 @@ void ClientConnection::end_request() {
   request_.drop();
   call->counters->requests[static_cast<size_t>(CallOutcome::kOneway)].add();
   call->counters->request_sizes.add(call->request_bytes);
+  note_ended(*call, CallOutcome::kOneway, worker_.reactor().now());
   DCHECK_EQ(call, &calls_[calls_.size() - 1]);
   calls_.pop_back();
   stream_.set_unanswered(calls_.size());
@@ -285,6 +291,7 @@ Reply ClientConnection::reply_to(const thrift::Head& head, const Route& route) c
 }
 
 Call& ClientConnection::add_call(const thrift::Head& head, const Route& route) {
+  ++totals_.calls;
   return calls_.add(this, head, reply_to(head, route),
                     route.metrics->at(Side::kClient, worker_.index()));
 }
@@ -293,6 +300,9 @@ bool ClientConnection::begin_call(const thrift::Head& head) {
   const Route& route = this->route(head.name);
   Call& call = add_call(head, route);
   current_ = &call;
+  if (head.trace != nullptr && worker_.spans() != nullptr) {
+    call.trace = worker_.spans()->begin(*head.trace, head.trace_at);
+  }
   set_priority(route.client.plan.priority);
   const Limits& limits = worker_.node().limits;
   if (head.frame_bytes > limits.message_bytes_max) {
@@ -348,15 +358,15 @@ void ClientConnection::wait_for(Wait what) {
 
 void ClientConnection::start_waiting() {
   wait_for(Wait::kLink);
-  waiting_since_ = worker_.reactor().now();
-  ticket_ = worker_.start_waiting(*this);
+  link_wait_.since = worker_.reactor().now();
+  link_wait_.ticket = worker_.start_waiting(*this);
   worker_.deadlines().set(*this, worker_.node().limits.peer_wait);
 }
 
 void ClientConnection::stop_waiting() {
   DCHECK(waits_for_link());
   wait_for(Wait::kNone);
-  worker_.stop_waiting(ticket_);
+  worker_.stop_waiting(link_wait_.ticket);
   end();
   if (life_ == Life::kEnding || calls_.holds_up_failure()) {
     worker_.deadlines().set(*this, kServerEndWait);
@@ -372,7 +382,7 @@ void ClientConnection::on_link() {
 
 void ClientConnection::on_link_news() {
   if (have_stream()) return on_link();
-  if (worker_.peers_hopeless(stream_.peers(), waiting_since_)) on_no_link();
+  if (worker_.peers_hopeless(stream_.peers(), link_wait_.since)) on_no_link();
 }
 
 void ClientConnection::on_deadline() {

@@ -28,6 +28,7 @@
 #include "base/byte_queue.h"
 #include "base/reactor.h"
 #include "config/node.h"
+#include "daemon/metrics/call_record.h"
 #include "daemon/proxy/call.h"
 #include "daemon/proxy/outbound/call_queue.h"
 #include "daemon/proxy/outbound/kept_request.h"
@@ -40,6 +41,8 @@
 namespace hat {
 
 class Worker;
+struct ConnectionStatus;
+enum class ConnectionOrder : uint8_t;
 
 class ClientConnection final : public StreamEvents,
                                private UnitSink,
@@ -96,6 +99,9 @@ class ClientConnection final : public StreamEvents,
   bool hand_over(Successor& successor);
   // Continues in this process, because the successor is gone.
   void on_successor_gone();
+  // Returns the number by which `order` sorts the connection; larger ones come first.
+  uint64_t rank(ConnectionOrder order, TimePoint now) const;
+  ConnectionStatus status(TimePoint now) const;
   Endpoint& endpoint() const { return *endpoint_; }
   uint32_t lane_number() const { return stream_.lane_number(); }
   // Returns true if the peer may use this lane for the stream.
@@ -242,8 +248,9 @@ class ClientConnection final : public StreamEvents,
   void answer_failed_calls();
   void write_exceptions(const Call& call);
   void finish(Call& call, CallOutcome outcome);
-  void note_slow(const Call& call, CallOutcome outcome, TimePoint now);
   void note_speed(const Call& call, TimePoint end, TimePoint now);
+  void note_ended(const Call& call, CallOutcome outcome, TimePoint now);
+  CallRecord record_of(const Call& call, CallOutcome outcome, TimePoint now) const;
   enum class From : uint8_t { kStream, kSelf };
   void write(Bytes bytes, From from);
   void wrote(size_t bytes);
@@ -273,8 +280,11 @@ class ClientConnection final : public StreamEvents,
   bool taking_ = false;     // take() is running and must not be called again
   bool pipelines_ = false;  // a call began before the one before it was answered
   Wait wait_ = Wait::kNone;
-  uint64_t ticket_ = 0;  // from Worker::start_waiting(), while the connection waits for a link
-  TimePoint waiting_since_{};
+  struct LinkWait {
+    uint64_t ticket = 0;  // from Worker::start_waiting(), while the connection waits for a link
+    TimePoint since{};
+  };
+  LinkWait link_wait_;
   LaneWait lane_wait_{*this};
 
   // While limits.max_buffered is exceeded: the most bytes that one read takes, and the most bytes
@@ -293,6 +303,14 @@ class ClientConnection final : public StreamEvents,
   OutboundStream stream_;
   BufferedWriter out_;    // writes the answers to the client
   size_t ungranted_ = 0;  // bytes in out_ that did not arrive on this stream, so cost no credit
+  // For status().
+  struct Totals {
+    TimePoint began{};
+    uint64_t calls = 0;
+    uint64_t bytes_in = 0;
+    uint64_t bytes_out = 0;  // with those in out_
+  };
+  Totals totals_;
   std::unique_ptr<ByteStream> client_;
 };
 

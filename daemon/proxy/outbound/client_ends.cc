@@ -124,7 +124,7 @@ void ClientConnection::drop_input() {
 void ClientConnection::let_go() {
   for (size_t i = 0; i < calls_.size(); ++i) {
     if (calls_[i].replies == 0 || calls_[i].failure) continue;
-    note_slow(calls_[i], CallOutcome::kUnknown, worker_.reactor().now());
+    note_ended(calls_[i], CallOutcome::kUnknown, worker_.reactor().now());
   }
   if (waits_for_link()) stop_waiting();
   end();

@@ -74,6 +74,27 @@ PeerLanes::Choice PeerLanes::up_choice(Entry& entry) const {
       entry.number, {}, entry.within->request, entry.within->response, *entry.within == entry.key};
 }
 
+PeerLanes::Outlook PeerLanes::outlook(const LaneKey& key) const {
+  const auto found = std::ranges::find(entries_, key, &Entry::key);
+  if (found == entries_.end()) {
+    return {
+        {.why = reachable(key, legs_) ? Fallback::kOpening : Fallback::kPeerHasNone}, false, ""};
+  }
+  Outlook outlook{{.why = found->why}, found->state != State::kAbsent, found->last_error};
+  if (!found->within) {
+    outlook.choice.why = Fallback::kPeerHasNone;
+  } else if (found->state == State::kUp) {
+    Entry now = *found;
+    outlook.choice = up_choice(now);
+  }
+  return outlook;
+}
+
+std::string PeerLanes::protocols_of(uint32_t lane) const {
+  const auto found = std::ranges::find(entries_, lane, &Entry::number);
+  return found == entries_.end() || !found->within ? "" : protocol_words(*found->within);
+}
+
 void PeerLanes::open(Entry& entry) {
   if (entry.state != State::kAbsent || reactor_.now() < entry.retry_at) return;
   entry.number = set_.open(wish_of(*entry.within));

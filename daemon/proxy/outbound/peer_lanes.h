@@ -118,6 +118,16 @@ class PeerLanes final : private engine::LaneSetEvents {
   TrialLanes::Readiness prepare(std::span<const LaneKey> keys, bool exact);
   // Forgets which endpoints have wanted the lane: calls no longer want it.
   void release(const LaneKey& key);
+  // Returns what choose() would return for a lane of kind `key`, but opens no lane.
+  struct Outlook {
+    Choice choice;
+    bool exists = false;     // false: choose() would open the lane
+    std::string last_error;  // of the lane
+  };
+  Outlook outlook(const LaneKey& key) const;
+  // Returns the protocols of the lane with this number, as LaneStatus::protocol; empty if the lane
+  // is gone.
+  std::string protocols_of(uint32_t lane) const;
   // Returns the legs that both sides can perform.
   uint32_t legs() const { return legs_; }
   // Returns the lane with this number. choose() must have returned the number, and the lane must

@@ -11,6 +11,7 @@
 #include "base/transitions.h"
 #include "daemon/proxy/outbound/client_connection.h"
 #include "daemon/proxy/worker.h"
+#include "daemon/proxy/worker_status.h"
 
 namespace hat {
 
@@ -108,7 +109,18 @@ bool PeerLink::all_sent() const {
 
 // --- The link ---
 
+CarrierNow PeerLink::carrier_now(const WantedLane& wanted) const {
+  if (lanes_ == nullptr) return {.why = without_lanes_};
+  PeerLanes::Outlook outlook = lanes_->outlook(wanted.at(peer_cores_));
+  CarrierNow now{.why = outlook.choice.why,
+                 .last_error = std::move(outlook.last_error),
+                 .is_first_call = !outlook.exists && outlook.choice.why == Fallback::kOpening};
+  if (outlook.choice.lane != 0) now.protocols = lanes_->protocols_of(outlook.choice.lane);
+  return now;
+}
+
 void PeerLink::on_link_up(engine::Link&) {
+  up_since_ = worker_.reactor().now();
   worker_.counters().peer_events.add(link_.peer(), PeerEvent::kSession);
   LOG(INFO) << "peer " << link_.peer() << ": link up at " << to_string(link_.address());
   engine::Session& session = link_.session();

@@ -39,6 +39,7 @@ namespace hat {
 
 class ClientConnection;
 class Worker;
+struct CarrierNow;
 
 class PeerLink final : public engine::LinkEvents, public PeerLanesEvents, public TrialLanes {
  public:
@@ -70,13 +71,18 @@ class PeerLink final : public engine::LinkEvents, public PeerLanesEvents, public
     return lanes_ ? lanes_->choose_for_trial(wanted.at(peer_cores_))
                   : PeerLanes::Choice{.why = without_lanes_};
   }
+  // Returns what would carry a call that wants the lane `wanted` now. Opens no lane.
+  CarrierNow carrier_now(const WantedLane& wanted) const;
   Readiness prepare(const LearnedWay& way) override;
   void release(const LearnedWay& way) override;
   // Returns what was learned about the calls to the peer. When a link is replaced, the new link
   // continues.
   PeerPlans& plans() { return *plans_; }
   const PeerPlans& plans() const { return *plans_; }
-  void continue_learning(const PeerLink& replaced) { plans_ = replaced.plans_; }
+  void continue_learning(const PeerLink& replaced) {
+    plans_ = replaced.plans_;
+    calls_ = replaced.calls_;
+  }
 
   // Sets how this peer is preferred to others (PeerConfig::weight, PeerConfig::zone).
   void set_preference(const PeerConfig& peer, const NodeConfig& node) {
@@ -106,6 +112,15 @@ class PeerLink final : public engine::LinkEvents, public PeerLanesEvents, public
   void forget_stream(uint32_t stream);
   // Returns how many calls on this link are not answered.
   size_t unanswered() const { return unanswered_; }
+  // Counts a call that is about to be sent.
+  // Counts a call whose first piece is sent to the peer.
+  void note_call() { ++calls_; }
+  // Returns how many calls the peer got on this link, and on those that it has replaced.
+  uint64_t calls() const { return calls_; }
+  // Returns how many client connections have a stream on this link.
+  size_t streams() const { return streams_.size(); }
+  // Returns when the link came up; meaningless while it is down.
+  TimePoint up_since() const { return up_since_; }
   // Replaces `before`, the number of unanswered calls of one stream, by `now`.
   void count_unanswered(size_t before, size_t now) {
     DCHECK_GE(unanswered_, before) << "less than no call is unanswered";
@@ -186,6 +201,8 @@ class PeerLink final : public engine::LinkEvents, public PeerLanesEvents, public
   engine::CoreCounts peer_cores_;
   std::unordered_map<uint32_t, ClientConnection*> streams_;
   size_t unanswered_ = 0;  // calls of all streams
+  uint64_t calls_ = 0;
+  TimePoint up_since_{};
   uint32_t weight_ = 1;
   bool is_near_ = false;
   TimePoint last_use_;

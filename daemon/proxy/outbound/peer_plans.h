@@ -67,6 +67,8 @@ class PeerPlans {
   void set_kept(std::shared_ptr<const LearnedChoices> kept) { kept_ = std::move(kept); }
 
   std::vector<LearnedStatus> status() const;
+  // Returns the name of the peer whose profile counts.
+  const std::string& measured_as() const { return measured_as_; }
 
  private:
   std::string_view kept_choice(const Route& route) const;

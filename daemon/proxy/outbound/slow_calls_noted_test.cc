@@ -16,9 +16,9 @@ TEST(SlowCallsNoted, ACallHasTheTimesOfBothHosts) {
   FakePair pair;
   const auto client = pair.connect_client();
   pair.call(client, get_call(), get_reply(), 400ms);
-  const std::vector<SlowCall> calls = pair.caller().worker->slowest_calls();
+  const std::vector<CallRecord> calls = pair.caller().worker->slowest_calls();
   ASSERT_THAT(calls, SizeIs(1));
-  const SlowCall& call = calls.front();
+  const CallRecord& call = calls.front();
   EXPECT_EQ(call.counters->function->method, "get");
   EXPECT_EQ(call.peer, "host-b");
   EXPECT_EQ(call.outcome, CallOutcome::kSuccess);
@@ -45,7 +45,7 @@ TEST(SlowCallsNoted, ACallThatFailedHasItsFailure) {
   const auto client = pair.connect_client();
   pair.send(client, get_call());
   pair.pass(400ms);
-  const std::vector<SlowCall> calls = pair.caller().worker->slowest_calls();
+  const std::vector<CallRecord> calls = pair.caller().worker->slowest_calls();
   ASSERT_THAT(calls, SizeIs(1));
   EXPECT_EQ(calls.front().failure, engine::Failure::kDeadlineExceeded);
   EXPECT_EQ(calls.front().outcome, CallOutcome::kLocalError);
@@ -64,7 +64,7 @@ TEST(SlowCallsNoted, ACallWhoseClientLeavesIsKept) {
   client->error = ECONNRESET;
   client->notify_readable();
   pair.pass(10ms);
-  const std::vector<SlowCall> calls = pair.caller().worker->slowest_calls();
+  const std::vector<CallRecord> calls = pair.caller().worker->slowest_calls();
   ASSERT_THAT(calls, SizeIs(1));
   EXPECT_EQ(calls.front().outcome, CallOutcome::kUnknown);
   EXPECT_EQ(calls.front().peer, "host-b");
@@ -78,7 +78,7 @@ TEST(SlowCallsNoted, ACallWhoseLinkIsLostHasItsPeer) {
   pair.caller_link()->end = true;
   pair.caller_link()->notify_readable();
   pair.pass(10ms);
-  const std::vector<SlowCall> calls = pair.caller().worker->slowest_calls();
+  const std::vector<CallRecord> calls = pair.caller().worker->slowest_calls();
   ASSERT_THAT(calls, SizeIs(1));
   EXPECT_EQ(calls.front().failure, engine::Failure::kLinkLost);
   EXPECT_EQ(calls.front().peer, "host-b");

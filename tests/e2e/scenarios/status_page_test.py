@@ -123,6 +123,8 @@ class StatusPage(Scenario):
                 self.wait_until("their rate changes", lambda: self.calls_per_second() != first)
                 self.wait_until("the page shows that calls use RDMA", lambda: "by direct_write_imm" in
                                 self.row("plans", Function="Probe.add")["Carried"])
+                self.wait_until("the page shows slow calls", lambda: self.row("slow", Function="Probe.add"))
+                self.assertEqual(self.row("slow", Function="Probe.add")["Peer"], "host-b")
                 self.assertIn("/s", self.browser.js("document.querySelector('.tile .value').textContent"))
             self.wait_until("the page shows that calls have ended", lambda: self.calls_per_second() == 0)
             self.assertEqual(self.browser.js("document.getElementById('node').textContent"), "host-a")

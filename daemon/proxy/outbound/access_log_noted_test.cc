@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+// daemon/proxy/outbound/access_log_noted_test.cc: which calls of a client connection get into the
+// access log.
+#include <gmock/gmock.h>
+
+#include "daemon/proxy/fake_pair.h"
+
+namespace hat {
+namespace {
+
+using namespace std::chrono_literals;
+
+std::vector<LoggedCall> all_of(AccessLog& log) {
+  std::vector<LoggedCall> all;
+  while (auto logged = log.pop()) all.push_back(std::move(*logged));
+  return all;
+}
+
+AccessLog& open_log(FakePair& pair, AccessLogConfig config) {
+  config.path = "access.jsonl";
+  AccessLog& log = pair.caller().access_log;
+  log.open();
+  log.set(config);
+  return log;
+}
+
+TEST(AccessLogNoted, ASampledCallHasTheTimesOfBothHosts) {
+  FakePair pair;
+  AccessLog& log = open_log(pair, {.path = {}, .sample_one_in = 1});
+  const auto client = pair.connect_client();
+  pair.call(client, get_call(), get_reply(), 100ms);
+  const std::vector<LoggedCall> logged = all_of(log);
+  ASSERT_EQ(logged.size(), 1u);
+  EXPECT_EQ(logged[0].why, Logged::kSampled);
+  const CallRecord& call = logged[0].call;
+  EXPECT_EQ(call.counters->function->method, "get");
+  EXPECT_EQ(call.peer, "host-b");
+  EXPECT_EQ(call.outcome, CallOutcome::kSuccess);
+  EXPECT_GE(call.took, 100ms);
+  EXPECT_TRUE(call.answered);
+  EXPECT_TRUE(call.there);
+}
+
+TEST(AccessLogNoted, EachSlowCallIsLogged) {
+  FakePair pair;
+  AccessLog& log = open_log(pair, {.path = {}, .sample_one_in = 0, .slower_than = 200ms});
+  const auto client = pair.connect_client();
+  pair.call(client, get_call(), get_reply(), 100ms);
+  EXPECT_TRUE(all_of(log).empty());
+  pair.call(client, get_call(), get_reply(), 300ms);
+  const std::vector<LoggedCall> logged = all_of(log);
+  ASSERT_EQ(logged.size(), 1u);
+  EXPECT_EQ(logged[0].why, Logged::kSlow);
+  EXPECT_GE(logged[0].call.took, 300ms);
+}
+
+TEST(AccessLogNoted, EachCallThatHatrpcdAnswersIsLogged) {
+  FunctionSpec get{.name = "get"};
+  get.hints.both.timeout = 300ms;
+  FakePair pair(get);
+  AccessLog& log = open_log(pair, {.path = {}, .sample_one_in = 0});
+  const auto client = pair.connect_client();
+  pair.send(client, get_call());
+  pair.pass(400ms);
+  const std::vector<LoggedCall> logged = all_of(log);
+  ASSERT_EQ(logged.size(), 1u);
+  EXPECT_EQ(logged[0].why, Logged::kFailed);
+  EXPECT_EQ(logged[0].call.failure, engine::Failure::kDeadlineExceeded);
+}
+
+TEST(AccessLogNoted, AOnewayCallIsLoggedButIsNeverSlow) {
+  FunctionSpec get{.name = "get", .oneway = true};
+  FakePair pair(get);
+  AccessLog& log = open_log(pair, {.path = {}, .sample_one_in = 0, .slower_than = 1us});
+  const auto client = pair.connect_client();
+  pair.call(client, get_call(), "");
+  EXPECT_TRUE(all_of(log).empty());
+  log.set({.path = "access.jsonl", .sample_one_in = 1});
+  pair.call(client, get_call(), "");
+  const std::vector<LoggedCall> logged = all_of(log);
+  ASSERT_EQ(logged.size(), 1u);
+  EXPECT_EQ(logged[0].call.outcome, CallOutcome::kOneway);
+  EXPECT_EQ(logged[0].call.peer, "host-b");
+  EXPECT_FALSE(logged[0].call.answered);
+}
+
+TEST(AccessLogNoted, ACallWhoseClientLeavesIsLogged) {
+  FakePair pair;
+  AccessLog& log = open_log(pair, {.path = {}, .sample_one_in = 1});
+  const auto client = pair.connect_client();
+  pair.send(client, get_call());
+  pair.pass(50ms);
+  client->error = ECONNRESET;
+  client->notify_readable();
+  pair.pass(10ms);
+  const std::vector<LoggedCall> logged = all_of(log);
+  ASSERT_EQ(logged.size(), 1u);
+  EXPECT_EQ(logged[0].call.outcome, CallOutcome::kUnknown);
+}
+
+}  // namespace
+}  // namespace hat
