@@ -197,13 +197,8 @@ struct AccessLogConfig {
   uint32_t sample_one_in = 100;
   // Each call that took longer has a line; nullopt: the time of a call does not matter.
   std::optional<std::chrono::nanoseconds> slower_than{};
-  bool failed = true;  // each call that hatrpcd itself has ended has a line
+  bool failed = true;  // each call that hatrpcd itself has answered has a line
   SourceLocation location{};
-};
-
-struct TracingConfig {
-  // The file to which the daemon appends the spans of calls; empty: calls get no spans.
-  std::string path;
 };
 
 // All limits of the daemon. Keys, units, defaults and ranges: config/limit_keys.h.
@@ -297,7 +292,6 @@ struct NodeConfig {
   std::vector<ServedConfig> serves;
   AdminConfig admin;
   AccessLogConfig access_log;
-  TracingConfig tracing;
   Limits limits = default_limits();
 };
 

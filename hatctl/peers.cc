@@ -7,7 +7,6 @@
 #include "base/printable.h"
 #include "base/quantities.h"
 #include "hatctl/pages.h"
-#include "hatctl/report_gaps.h"
 #include "hatctl/shown_text.h"
 
 namespace hat::hatctl {
@@ -141,10 +140,9 @@ std::string ejection_text(const json& ejection) {
 
 std::string peers_text(const json& answer, const Terminal& terminal) {
   const json& peers = answer.at("peers");
-  const std::string gaps = report_gaps(answer);
-  if (peers.empty()) return gaps.empty() ? "the configuration has no peers\n" : gaps;
+  if (peers.empty()) return "the configuration has no peers\n";
   const std::string security = answer.at("link_security");
-  return gaps + "links " +
+  return "links " +
          (security == "tls" ? std::string("use TLS 1.3, both sides with a certificate")
                             : coloured("insecure", Colour::kRed, terminal) +
                                   ": neither authenticated nor encrypted") +

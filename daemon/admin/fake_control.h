@@ -10,7 +10,6 @@
 
 namespace hat {
 
-// Members  One for each thing that the daemon reports.
 class FakeControl final : public Control {
  public:
   static constexpr size_t kWorkers = 2;
@@ -35,27 +34,17 @@ class FakeControl final : public Control {
   const Observations& observations() const override { return observed; }
   const std::vector<const WorkerCounters*>& workers() const override { return views_; }
   std::vector<LinkReport> links() const override { return link_reports; }
-  WorkersReport<PeerReport> peers(size_t most) const override {
-    most_reports = most;
-    return {silent_workers, left_out, peer_reports};
-  }
-  WorkersReport<AvoidedReport> avoided_peers(size_t most) const override {
-    most_reports = most;
-    return {silent_workers, left_out, avoided_reports};
-  }
+  std::vector<PeerReport> peers() const override { return peer_reports; }
   ConnectionsReport connections(ConnectionOrder order, size_t most) const override {
     asked_for_connections.push_back({order, most});
     return connection_reports;
   }
-  WorkersReport<WayReport> ways_of(const std::string&, const std::string&,
-                                   size_t most) const override {
-    most_reports = most;
-    return {silent_workers, left_out, way_reports};
+  std::vector<WayReport> ways_of(const std::string&, const std::string&) const override {
+    return way_reports;
   }
   std::vector<LearnedReport> learned() const override { return learned_reports; }
   std::vector<SlowCallReport> slowest_calls() const override { return slow_reports; }
   AccessLogCounts access_log() const override { return logged; }
-  SpanCounts spans() const override { return span_counts; }
   std::string fabric() const override { return "loop: shared memory"; }
   std::string fabric_kind() const override { return "loop"; }
   std::string fabric_label() const override { return "verbs:mlx5_0"; }
@@ -86,17 +75,12 @@ class FakeControl final : public Control {
   std::deque<WorkerCounters> counters;
   std::vector<LinkReport> link_reports;
   std::vector<PeerReport> peer_reports;
-  std::vector<AvoidedReport> avoided_reports;
-  size_t silent_workers = 0;
-  size_t left_out = 0;
-  mutable size_t most_reports = 0;  // of the last question
   ConnectionsReport connection_reports;
   mutable std::vector<std::pair<ConnectionOrder, size_t>> asked_for_connections;
   std::vector<WayReport> way_reports;
   std::vector<LearnedReport> learned_reports;
   std::vector<SlowCallReport> slow_reports;
   AccessLogCounts logged;
-  SpanCounts span_counts;
   std::vector<CertificateReport> certificate_reports;
   std::vector<NameReport> name_reports;
   std::vector<WorkerPlacement> worker_placements = {{.cores = {0}, .node = 0}, {.node = 1}};

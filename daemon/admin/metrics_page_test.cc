@@ -435,13 +435,6 @@ TEST_F(Exposition, SaysWhichNamesHaveAddressesAndWhichLookupsFail) {
   EXPECT_EQ(value(lookups, {{"name", "dns:kv:7471"}, {"result", "failed"}}), 1);
 }
 
-TEST_F(Exposition, CountsSpans) {
-  EXPECT_EQ(value("hatrpc_spans_written_total"), 0);
-  control_.span_counts = {7, 3};
-  EXPECT_EQ(value("hatrpc_spans_written_total"), 7);
-  EXPECT_EQ(value("hatrpc_spans_lost_total"), 3);
-}
-
 TEST_F(Exposition, SumsTheHandshakesOfAllWorkersAndTellsWhenCertificatesEnd) {
   control_.counters[0].tls.handshakes.add(2);
   control_.counters[1].tls.handshakes.add(3);
@@ -462,11 +455,10 @@ TEST_F(Exposition, SumsTheHandshakesOfAllWorkersAndTellsWhenCertificatesEnd) {
 }
 
 TEST_F(Exposition, CountsTheLinesOfTheAccessLog) {
-  control_.logged = {.written = 7, .dropped = 2, .over_rate = 4, .lost = 3};
+  control_.logged = {.written = 7, .dropped = 2, .lost = 3};
   EXPECT_EQ(value("hatrpc_access_log_lines_total"), 7);
   const std::string dropped = "hatrpc_access_log_dropped_total";
   EXPECT_EQ(value(dropped, {{"reason", "queue_full"}}), 2);
-  EXPECT_EQ(value(dropped, {{"reason", "rate"}}), 4);
   EXPECT_EQ(value(dropped, {{"reason", "write_failed"}}), 3);
 }
 

@@ -26,7 +26,6 @@
 #include "daemon/process/calibrator.h"
 #include "daemon/process/kept_learning.h"
 #include "daemon/process/serving_file.h"
-#include "daemon/process/span_log.h"
 #include "daemon/process/watchdog.h"
 #include "daemon/process/worker_thread.h"
 #include "daemon/proxy/inbound/detached_connections.h"
@@ -69,15 +68,13 @@ class Daemon final : public Control, private TakeoverEvents, private TakeoverOff
     return metrics_.worker_views;
   }
   std::vector<LinkReport> links() const override;
-  WorkersReport<PeerReport> peers(size_t most) const override;
-  WorkersReport<AvoidedReport> avoided_peers(size_t most) const override;
+  std::vector<PeerReport> peers() const override;
   ConnectionsReport connections(ConnectionOrder order, size_t most) const override;
-  WorkersReport<WayReport> ways_of(const std::string& service, const std::string& method,
-                                   size_t most) const override;
+  std::vector<WayReport> ways_of(const std::string& service,
+                                 const std::string& method) const override;
   std::vector<LearnedReport> learned() const override;
   std::vector<SlowCallReport> slowest_calls() const override;
   AccessLogCounts access_log() const override { return metrics_.access_log.counts(); }
-  SpanCounts spans() const override;
   std::string fabric() const override;
   std::string fabric_kind() const override;
   std::string fabric_label() const override;
@@ -126,7 +123,6 @@ class Daemon final : public Control, private TakeoverEvents, private TakeoverOff
     Observations observations;
     std::vector<std::unique_ptr<WorkerCounters>> workers;
     std::vector<const WorkerCounters*> worker_views;  // of `workers`
-    std::unique_ptr<SpanLog> spans;  // workers use it; null if the node has no key `tracing`
   };
   // The services and servers of this configuration and of earlier ones, which connections that
   // exist can still use.

@@ -30,33 +30,14 @@ ClientProcess client_of(int fd, Address::Kind kind) {
 
 }  // namespace
 
-WorkersReport<PeerReport> Daemon::peers(size_t most) const {
-  WorkersReport<PeerReport> report;
+std::vector<PeerReport> Daemon::peers() const {
+  std::vector<PeerReport> all;
   for (size_t i = 0; i < threads_.size(); ++i) {
-    auto peers = threads_[i]->ask([most](Worker& worker) { return worker.peer_status(most); });
-    if (!peers) {
-      ++report.silent;
-      continue;
-    }
-    report.left_out += peers->left_out;
-    for (PeerStatus& one : peers->shown) report.shown.push_back({i, std::move(one)});
+    auto peers = threads_[i]->ask([](Worker& worker) { return worker.peer_status(); });
+    if (!peers) continue;
+    for (PeerStatus& one : *peers) all.push_back({i, std::move(one)});
   }
-  return report;
-}
-
-WorkersReport<AvoidedReport> Daemon::avoided_peers(size_t most) const {
-  WorkersReport<AvoidedReport> report;
-  for (size_t i = 0; i < threads_.size(); ++i) {
-    auto avoided = threads_[i]->ask([](Worker& worker) { return worker.avoided_peers(); });
-    if (!avoided) {
-      ++report.silent;
-      continue;
-    }
-    const size_t shown = std::min(most, avoided->size());
-    report.left_out += avoided->size() - shown;
-    for (size_t k = 0; k < shown; ++k) report.shown.push_back({i, std::move((*avoided)[k])});
-  }
-  return report;
+  return all;
 }
 
 ConnectionsReport Daemon::connections(ConnectionOrder order, size_t most) const {
@@ -76,10 +57,7 @@ ConnectionsReport Daemon::connections(ConnectionOrder order, size_t most) const 
       answer.list.took += worker.reactor().cpu_time() - began;
       return answer;
     });
-    if (!part) {
-      ++report.silent;
-      continue;
-    }
+    if (!part) continue;
     report.open += part->list.open;
     report.longest = std::max(report.longest, part->list.took);
     for (size_t k = 0; k < part->clients.size(); ++k) {
@@ -89,20 +67,16 @@ ConnectionsReport Daemon::connections(ConnectionOrder order, size_t most) const 
   return report;
 }
 
-WorkersReport<WayReport> Daemon::ways_of(const std::string& service, const std::string& method,
-                                         size_t most) const {
-  WorkersReport<WayReport> report;
+std::vector<WayReport> Daemon::ways_of(const std::string& service,
+                                       const std::string& method) const {
+  std::vector<WayReport> all;
   for (size_t i = 0; i < threads_.size(); ++i) {
     auto ways = threads_[i]->ask(
-        [service, method, most](Worker& worker) { return worker.ways_of(service, method, most); });
-    if (!ways) {
-      ++report.silent;
-      continue;
-    }
-    report.left_out += ways->left_out;
-    for (WayToPeer& one : ways->shown) report.shown.push_back({i, std::move(one)});
+        [service, method](Worker& worker) { return worker.ways_of(service, method); });
+    if (!ways) continue;
+    for (WayToPeer& one : *ways) all.push_back({i, std::move(one)});
   }
-  return report;
+  return all;
 }
 
 }  // namespace hat

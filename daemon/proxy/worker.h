@@ -23,7 +23,6 @@
 #include "daemon/metrics/access_log.h"
 #include "daemon/metrics/counters.h"
 #include "daemon/metrics/slow_calls.h"
-#include "daemon/metrics/spans.h"
 #include "daemon/proxy/call.h"
 #include "daemon/proxy/configured.h"
 #include "daemon/proxy/deadlines.h"
@@ -41,10 +40,9 @@
 
 namespace hat {
 
-struct AvoidedPeer;
 struct ConnectionList;
-struct PeerList;
-struct WayList;
+struct PeerStatus;
+struct WayToPeer;
 
 // The state of one link of a worker, for hatctl and for the readiness check.
 struct LinkStatus {
@@ -75,7 +73,6 @@ class Worker final : public IterationEvents {
     WorkerCounters* counters = nullptr;        // outlives the worker
     AccessLog* access_log = nullptr;           // outlives the worker; null: there is none
     DetachedConnections* detached = nullptr;   // outlives the worker
-    Spans* spans = nullptr;                    // outlives the worker; null: calls get no spans
     engine::RdmaHost* rdma = nullptr;          // outlives the worker; null: only TCP lanes
     engine::Seal* seal = nullptr;              // outlives the worker; null: links without TLS
     std::shared_ptr<const LearnedChoices> kept = nullptr;  // see set_kept(); null: none
@@ -128,16 +125,14 @@ class Worker final : public IterationEvents {
 
   std::vector<LinkStatus> link_status() const;
   // --- Reports for hatctl; in worker_status.cc ---
-  // Returns a report for each of the first `most` peers of the configuration, in its order.
-  PeerList peer_status(size_t most = SIZE_MAX) const;
-  // Returns the peers of the configuration at which calls failed, by endpoint.
-  std::vector<AvoidedPeer> avoided_peers() const;
+  // Returns a report for each peer of the configuration, in its order.
+  std::vector<PeerStatus> peer_status() const;
   // Returns the connections of clients that come first in `order`, at most `most`. The cost is
   // about 0.2 µs for each connection, and 1 µs for each one in the list.
   ConnectionList connection_status(ConnectionOrder order, size_t most) const;
   // Returns for each endpoint of the service and each of its peers how a call of the function would
-  // reach it now; the first `most` of them.
-  WayList ways_of(std::string_view service, std::string_view method, size_t most = SIZE_MAX) const;
+  // reach it now.
+  std::vector<WayToPeer> ways_of(std::string_view service, std::string_view method) const;
 
   // Sets what an earlier process has learned about functions with the hint `plan: learned`. Has no
   // effect on functions that this worker's clients have called before.
@@ -165,7 +160,6 @@ class Worker final : public IterationEvents {
   RetryBudget& retries() { return retries_; }
   SlowCalls& slow_calls() { return slow_calls_; }
   AccessLog* access_log() { return setup_.access_log; }
-  Spans* spans() { return setup_.spans; }  // null: calls get no spans
   UpstreamPool& upstreams() { return upstreams_; }
   DetachedConnections& detached() { return *setup_.detached; }
   // Returns true if the node has an endpoint with the address and the service of this one.

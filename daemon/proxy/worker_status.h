@@ -20,9 +20,8 @@
 
 namespace hat {
 
-// The state of a peer at which calls failed, as an endpoint sees it.
+// The state of a peer as an endpoint sees it.
 struct AvoidedPeer {
-  std::string peer;
   std::string endpoint;  // the address on which it listens
   EjectionStatus ejection;
 };
@@ -44,14 +43,9 @@ struct PeerStatus {
   uint64_t sessions = 0;
   size_t streams = 0;     // client connections that use the link
   size_t unanswered = 0;  // calls
-  uint64_t calls = 0;     // sent since the process began; a call that was sent again counts again
+  uint64_t calls = 0;     // that the peer got since the start; calls that were sent again count
   std::vector<LaneStatus> lanes;
   std::vector<AvoidedPeer> avoided;
-};
-
-struct PeerList {
-  size_t left_out = 0;            // peers of the configuration that are not in `shown`
-  std::vector<PeerStatus> shown;  // in the order of the configuration
 };
 
 // The order of a list of connections.
@@ -93,7 +87,6 @@ struct CarrierNow {
 };
 
 // How a call of one function that began now would reach one peer of one endpoint.
-// Members  The booleans are independent facts about the peer and the plan.
 struct WayToPeer {
   std::string endpoint;
   std::string peer;
@@ -111,11 +104,6 @@ struct WayToPeer {
   // path is TCP, or if the link takes no calls.
   std::optional<CarrierNow> small;
   std::optional<CarrierNow> large;
-};
-
-struct WayList {
-  size_t left_out = 0;  // ways that are not in `shown`
-  std::vector<WayToPeer> shown;
 };
 
 }  // namespace hat

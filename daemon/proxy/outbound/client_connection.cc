@@ -300,9 +300,6 @@ bool ClientConnection::begin_call(const thrift::Head& head) {
   const Route& route = this->route(head.name);
   Call& call = add_call(head, route);
   current_ = &call;
-  if (head.trace != nullptr && worker_.spans() != nullptr) {
-    call.trace = worker_.spans()->begin(*head.trace, head.trace_at);
-  }
   set_priority(route.client.plan.priority);
   const Limits& limits = worker_.node().limits;
   if (head.frame_bytes > limits.message_bytes_max) {
@@ -501,6 +498,7 @@ bool ClientConnection::find_way(Call& call) {
   worker_.keep_polling(call.polling.client);
   if (!take_lane(call)) return wait_for_lane();
   call.ordinal = stream_.next_ordinal();
+  stream_.link().note_call();
   stream_.set_unanswered(calls_.size());
   return true;
 }
