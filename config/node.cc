@@ -377,6 +377,12 @@ AccessLogConfig read_access_log(const YamlValue& value) {
   return log;
 }
 
+TracingConfig read_tracing(const YamlValue& value) {
+  TracingConfig tracing;
+  read_keys(value, "tracing", {into("path", true, tracing.path, read_file_name)});
+  return tracing;
+}
+
 Limits read_limits(const YamlValue& value) {
   Limits limits = default_limits();
   std::vector<YamlKey> keys;
@@ -473,12 +479,13 @@ NodeConfig parse(const std::string& text, const std::string& file, Diagnostics& 
        {"serves", false, read_serves},
        {"admin", false, [&](const YamlValue& v) { node.admin = read_admin(v); }},
        {"access_log", false, [&](const YamlValue& v) { node.access_log = read_access_log(v); }},
+       {"tracing", false, [&](const YamlValue& v) { node.tracing = read_tracing(v); }},
        {"limits", false, [&](const YamlValue& v) { node.limits = read_limits(v); }}});
   for (auto* paths : {&node.manifests, &node.peer_files}) {
     for (ConfigPath& path : *paths) place_in(folder, path.path);
   }
-  for (std::string* path :
-       {&node.profile, &node.learned, &node.access_log.path, &node.fabric.loop_folder}) {
+  for (std::string* path : {&node.profile, &node.learned, &node.access_log.path, &node.tracing.path,
+                            &node.fabric.loop_folder}) {
     place_in(folder, *path);
   }
   if (node.link.tls) {

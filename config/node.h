@@ -201,6 +201,11 @@ struct AccessLogConfig {
   SourceLocation location{};
 };
 
+struct TracingConfig {
+  // The file to which the daemon appends the spans of calls; empty: calls get no spans.
+  std::string path;
+};
+
 // All limits of the daemon. Keys, units, defaults and ranges: config/limit_keys.h.
 struct Limits {
   uint64_t message_bytes_max;   // `max_message`: largest request
@@ -292,6 +297,7 @@ struct NodeConfig {
   std::vector<ServedConfig> serves;
   AdminConfig admin;
   AccessLogConfig access_log;
+  TracingConfig tracing;
   Limits limits = default_limits();
 };
 

@@ -187,6 +187,7 @@ void compare_fixed(NodeChanges& changes, const NodeConfig& before, const NodeCon
               std::tie(after.worker_cores.kind, after.worker_cores.cores));
   compare_key(lines, "worker_nice", before.worker_nice, after.worker_nice);
   compare(lines, "learned", or_none(before.learned), or_none(after.learned));
+  compare(lines, "tracing.path", or_none(before.tracing.path), or_none(after.tracing.path));
   compare(lines, "link.listen", address_text(before.link.listen), address_text(after.link.listen));
   compare_key(lines, "link.insecure", before.link.insecure, after.link.insecure);
   const auto allow = [](const NodeConfig& node) {

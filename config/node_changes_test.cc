@@ -98,6 +98,7 @@ TEST(NodeChanges, NamesWhatNeedsATakeover) {
       {"workers: 2", "workers: 2\nworker_nice: 3", "worker_nice: changed"},
       {"workers: 2", "workers: 2\nfabric: tcp", "fabric: changed"},
       {"workers: 2", "workers: 2\nlearned: l.yaml", "learned: none → /etc/l.yaml"},
+      {"workers: 2", "workers: 2\ntracing: {path: s.jsonl}", "tracing.path: none → /etc/s.jsonl"},
       {"127.0.0.1:7471", "127.0.0.1:7400", "link.listen: tcp:127.0.0.1:7471 → tcp:127.0.0.1:7400"},
       {"kv.sock\"", "kv.sock\", mode: 0600", "endpoint unix:/run/kv.sock: mode: changed"},
       {"kv.sock\"", "kv.sock\", group: games", "endpoint unix:/run/kv.sock: group: none → games"},

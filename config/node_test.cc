@@ -38,7 +38,8 @@ TEST_P(NodeDiagnostic, IsNamedWithItsPlace) {
 
 const std::string kKeys =
     "; expected one of node, zone, fabric, workers, worker_cores, worker_nice, manifests, "
-    "peer_files, profile, learned, link, peers, endpoints, serves, admin, access_log, limits\n";
+    "peer_files, profile, learned, link, peers, endpoints, serves, admin, access_log, tracing, "
+    "limits\n";
 
 INSTANTIATE_TEST_SUITE_P(
     Rows, NodeDiagnostic,
@@ -356,6 +357,7 @@ TEST(NodeConfig, PathsBeginAtTheFoldersOfTheFileThatNamesThem) {
       "node: host-a\n"
       "profile: costs.yaml\n"
       "learned: state/learned.yaml\n"
+      "tracing: {path: spans.jsonl}\n"
       "manifests: [manifests, /etc/more]\n"
       "link:\n"
       "  listen: tcp:127.0.0.1:0\n"
@@ -365,6 +367,7 @@ TEST(NodeConfig, PathsBeginAtTheFoldersOfTheFileThatNamesThem) {
   ASSERT_FALSE(diagnostics.any_errors()) << diagnostics.text();
   EXPECT_EQ(node.profile, "/etc/hatrpc/costs.yaml");
   EXPECT_EQ(node.learned, "/etc/hatrpc/state/learned.yaml");
+  EXPECT_EQ(node.tracing.path, "/etc/hatrpc/spans.jsonl");
   EXPECT_EQ(node.peers[0].profile, "/etc/hatrpc/costs-b.yaml");
   EXPECT_EQ(node.peers[1].profile, "");
   EXPECT_EQ(node.manifests[0].path, "/etc/hatrpc/manifests");

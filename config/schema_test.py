@@ -47,6 +47,7 @@ GOOD_NODES = [
     "node: a\nadmin: {listen: 'tcp:127.0.0.1:9464', socket: /tmp/x.sock}",
     "node: a\nadmin: {duration_buckets: [1us, 64us, 8388608us], max_functions: 1}",
     "node: a\naccess_log: {path: a.jsonl}", "node: a\naccess_log: {path: /a, sample_one_in: 0, slower_than: 250us, failed: false}",
+    "node: a\ntracing: {path: spans.jsonl}",
 ]
 BAD_NODES = [
     "workers: 1", "node: a\nworker: 1", "node: a\nworkers: 0", "node: a\nworkers: 65",
@@ -79,6 +80,7 @@ BAD_NODES = [
     "node: a\naccess_log: {sample_one_in: 1}", "node: a\naccess_log: {path: ''}", "node: a\naccess_log: a.jsonl", "node: a\naccess_log: {path: a, sample_one_in: -1}",
     "node: a\naccess_log: {path: a, sample_one_in: 1000001}", "node: a\naccess_log: {path: a, slower_than: 100}", "node: a\naccess_log: {path: a, failed: maybe}", "node: a\naccess_log: {path: a, sample: 1}",
     "node: a\nadmin: {duration_buckets: [64us, 64us]}", "node: a\nadmin: {duration_buckets: [1ms]}", "node: a\nadmin: {max_functions: 0}", "node: a\nadmin: {max_functions: 1000001}",
+    "node: a\ntracing: {}", "node: a\ntracing: {path: ''}", "node: a\ntracing: {path: [x]}", "node: a\ntracing: spans.jsonl",
 ]
 # Errors that only hatrpcd finds, and the schemas do not: values that depend on other keys, and ranges of sizes and times.
 LOADER_ALONE = {
@@ -217,7 +219,7 @@ class Schemas(unittest.TestCase):
 
     def test_the_schema_and_the_loader_have_the_same_keys(self):
         asked = ("zz: 1\nfabric: {zz: 1, faults: {zz: 1}}\nlink: {zz: 1, tls: {zz: 1}}\npeers: {b: {zz: 1}}\nendpoints: [{zz: 1}]\n"
-                 "serves: {S: {zz: 1}}\nadmin: {zz: 1}\naccess_log: {zz: 1}\nlimits: {zz: 1}\n")
+                 "serves: {S: {zz: 1}}\nadmin: {zz: 1}\naccess_log: {zz: 1}\ntracing: {zz: 1}\nlimits: {zz: 1}\n")
         with tempfile.TemporaryDirectory() as folder:
             file = pathlib.Path(folder) / "hatrpcd.yaml"
             file.write_text(asked, encoding="utf-8")

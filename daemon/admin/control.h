@@ -87,6 +87,12 @@ struct SlowCallReport {
   CallRecord call;
 };
 
+// The spans of calls since the start; none if the node has no key `tracing`.
+struct SpanCounts {
+  uint64_t written = 0;  // to the file of the key `tracing`
+  uint64_t lost = 0;     // there was no space in memory, or the file could not be written
+};
+
 struct ReloadReport {
   uint64_t generation = 0;           // generation of the routes in use
   std::vector<std::string> changes;  // from route_changes() in daemon/routing/route_changes.h
@@ -161,6 +167,7 @@ class Control {
   // Returns the slowest calls of the last minutes, in no order.
   virtual std::vector<SlowCallReport> slowest_calls() const = 0;
   virtual AccessLogCounts access_log() const = 0;
+  virtual SpanCounts spans() const = 0;
   virtual std::string fabric() const = 0;  // describes the RDMA fabric, or says why there is none
   virtual std::string fabric_kind() const = 0;  // "verbs", "loop" or "none"
   // Returns the fabric of the first worker as reports of calls name it: "verbs:DEVICE", "loop" or

@@ -45,6 +45,7 @@ class FakeControl final : public Control {
   std::vector<LearnedReport> learned() const override { return learned_reports; }
   std::vector<SlowCallReport> slowest_calls() const override { return slow_reports; }
   AccessLogCounts access_log() const override { return logged; }
+  SpanCounts spans() const override { return span_counts; }
   std::string fabric() const override { return "loop: shared memory"; }
   std::string fabric_kind() const override { return "loop"; }
   std::string fabric_label() const override { return "verbs:mlx5_0"; }
@@ -81,6 +82,7 @@ class FakeControl final : public Control {
   std::vector<LearnedReport> learned_reports;
   std::vector<SlowCallReport> slow_reports;
   AccessLogCounts logged;
+  SpanCounts span_counts;
   std::vector<CertificateReport> certificate_reports;
   std::vector<NameReport> name_reports;
   std::vector<WorkerPlacement> worker_placements = {{.cores = {0}, .node = 0}, {.node = 1}};

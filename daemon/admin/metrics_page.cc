@@ -72,6 +72,16 @@ void add_refusals(MetricFamilies& page, Control& control) {
       sum(&WorkerCounters::peer_streams_refused));
 }
 
+void add_spans(MetricFamilies& page, const Control& control) {
+  const SpanCounts spans = control.spans();
+  page.counter("hatrpc_spans_written_total", "Spans of calls written to the file of `tracing`.",
+               static_cast<double>(spans.written));
+  page.counter(
+      "hatrpc_spans_lost_total",
+      "Spans of calls for which there was no space in memory, or in the file of `tracing`.",
+      static_cast<double>(spans.lost));
+}
+
 void add_traffic(MetricFamilies& page, Control& control) {
   const auto& workers = control.workers();
   const auto sum = [&](Counter WorkerCounters::*counter) {
@@ -339,6 +349,7 @@ std::string metrics_page(Control& control, const AdminTotals& admin, MetricFamil
   add_function_series(page, control);
   add_checks(page, control);
   add_traffic(page, control);
+  add_spans(page, control);
   add_data(page, control);
   add_rdma(page, control);
   const std::vector<LinkReport> links = control.links();

@@ -435,6 +435,13 @@ TEST_F(Exposition, SaysWhichNamesHaveAddressesAndWhichLookupsFail) {
   EXPECT_EQ(value(lookups, {{"name", "dns:kv:7471"}, {"result", "failed"}}), 1);
 }
 
+TEST_F(Exposition, CountsSpans) {
+  EXPECT_EQ(value("hatrpc_spans_written_total"), 0);
+  control_.span_counts = {7, 3};
+  EXPECT_EQ(value("hatrpc_spans_written_total"), 7);
+  EXPECT_EQ(value("hatrpc_spans_lost_total"), 3);
+}
+
 TEST_F(Exposition, SumsTheHandshakesOfAllWorkersAndTellsWhenCertificatesEnd) {
   control_.counters[0].tls.handshakes.add(2);
   control_.counters[1].tls.handshakes.add(3);

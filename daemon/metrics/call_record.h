@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // daemon/metrics/call_record.h: a call of a local client that has ended, with the parts of its
-// time, for `hatctl slow` and the access log.
+// time, for `hatctl slow`, the access log and spans.
 #pragma once
 
 #include <cstdint>

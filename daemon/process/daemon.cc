@@ -121,6 +121,7 @@ Daemon::Daemon(std::string config_file, Configuration configuration, NodeConfig 
   applied_.fingerprint = applied_.seen_fingerprint = configuration.fingerprint;
   calibrator_ = make_calibrator(node_, threads_.front()->rdma());
   metrics_.access_log.set(node_->access_log);
+  metrics_.spans = make_span_log(*node_, threads_.size());
   std::random_device random;
   const uint64_t generation = (uint64_t{random()} << 32) | random();
   for (size_t i = 0; i < threads_.size(); ++i) {
@@ -135,6 +136,7 @@ Daemon::Daemon(std::string config_file, Configuration configuration, NodeConfig 
                               .counters = metrics_.workers.back().get(),
                               .access_log = &metrics_.access_log.of_worker(i),
                               .detached = &detached_,
+                              .spans = metrics_.spans ? metrics_.spans->of_worker(i) : nullptr,
                               .keeps_links = i == 0},
                              applied_.tls);
   }

@@ -26,6 +26,7 @@
 #include "daemon/process/calibrator.h"
 #include "daemon/process/kept_learning.h"
 #include "daemon/process/serving_file.h"
+#include "daemon/process/span_log.h"
 #include "daemon/process/watchdog.h"
 #include "daemon/process/worker_thread.h"
 #include "daemon/proxy/inbound/detached_connections.h"
@@ -75,6 +76,7 @@ class Daemon final : public Control, private TakeoverEvents, private TakeoverOff
   std::vector<LearnedReport> learned() const override;
   std::vector<SlowCallReport> slowest_calls() const override;
   AccessLogCounts access_log() const override { return metrics_.access_log.counts(); }
+  SpanCounts spans() const override;
   std::string fabric() const override;
   std::string fabric_kind() const override;
   std::string fabric_label() const override;
@@ -123,6 +125,7 @@ class Daemon final : public Control, private TakeoverEvents, private TakeoverOff
     Observations observations;
     std::vector<std::unique_ptr<WorkerCounters>> workers;
     std::vector<const WorkerCounters*> worker_views;  // of `workers`
+    std::unique_ptr<SpanLog> spans;  // workers use it; null if the node has no key `tracing`
   };
   // The services and servers of this configuration and of earlier ones, which connections that
   // exist can still use.

@@ -70,6 +70,11 @@ std::vector<SlowCallReport> Daemon::slowest_calls() const {
   return all;
 }
 
+SpanCounts Daemon::spans() const {
+  if (!metrics_.spans) return {};
+  return {metrics_.spans->written(), metrics_.spans->lost()};
+}
+
 std::string Daemon::config_file() const { return absolute_path(config_file_); }
 
 std::vector<std::string> Daemon::manifest_files() const {

@@ -16,6 +16,7 @@
 #include "base/check.h"
 #include "config/hints.h"
 #include "daemon/metrics/counters.h"
+#include "daemon/metrics/spans.h"
 #include "daemon/proxy/deadlines.h"
 #include "daemon/proxy/outbound/learned_route.h"
 #include "daemon/proxy/outbound/peer_lanes.h"
@@ -28,14 +29,15 @@ namespace hat {
 class ClientConnection;
 class PeerLink;
 
-// A message's head with a copy of the message's name. The name in a head that a MessageReader
-// returns is valid only until the MessageReader reads the next head.
+// A message's head with a copy of the message's name, and without its trace context. Both are valid
+// in a head that a MessageReader returns only until the MessageReader reads the next head.
 class KeptHead {
  public:
   void keep(const thrift::Head& head) {
     head_ = head;
     std::memcpy(name_.data(), head.name.data(), head.name.size());
     head_.name = {name_.data(), head.name.size()};
+    head_.trace = nullptr;
   }
   const thrift::Head& get() const { return head_; }
 
@@ -87,6 +89,7 @@ struct LearnedCall {
   bool exact = false;  // only a lane with exactly the protocols of the choice counts
 };
 
+// Members   many, because they are the call's state in every stage of its life.
 struct Call final : Deadline {
   void on_deadline() override;
 
@@ -120,6 +123,7 @@ struct Call final : Deadline {
     TimePoint replied{};
     std::optional<engine::ServedTimes> there;
   } times;
+  CallTrace trace;
   bool several = false;        // the Thrift frame of the call has several messages
   bool counted = false;        // this object's memory counts towards limits.max_buffered
   bool sent = false;           // a part of the request was sent to the peer
@@ -167,6 +171,7 @@ class CallPool {
     call->learned = {};
     call->pieces = {};
     call->times = {};
+    call->trace.is_recorded = false;
     call->several = call->counted = call->sent = call->reply_started = false;
     free_.push_back(std::move(ended));
   }

@@ -52,6 +52,7 @@ class FakePair {
                                  .counters = &counters,
                                  .access_log = &access_log,
                                  .detached = &detached,
+                                 .spans = &spans,
                                  .rdma = rdma.get()});
     }
     void hear_of_the_fabric() {  // a FakeReactor does not watch descriptors
@@ -61,6 +62,7 @@ class FakePair {
     WorkerCounters counters;
     AccessLog access_log{1};  // logs nothing until a test calls open() and set()
     DetachedConnections detached;
+    Spans spans{1};
     MetricsRegistry metrics{1};
     std::unique_ptr<engine::RdmaHost> rdma;
     std::unique_ptr<Worker> worker;

@@ -35,6 +35,10 @@ size_t UnitReader::feed(Bytes bytes, UnitSink& sink) {
     switch (step.event) {
       case Event::kHead:
         head_known_ = true;
+        if (!held_.empty()) {  // the first piece gets the whole head
+          held_.append(bytes.subspan(unit, at - unit));
+          unit = at;
+        }
         if (!sink.on_head(reader_.head())) {
           held_.append(bytes.subspan(unit, at - unit));
           return at;

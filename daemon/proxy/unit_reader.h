@@ -4,7 +4,7 @@
 //
 // A UnitReader passes a piece on as soon as it has read the head of a message in the piece's unit,
 // so it does not store large messages. Until the head is complete it holds back the bytes of the
-// unit, at most kHeldBytesMax.
+// unit, at most kHeldBytesMax. So the first piece of a unit has the whole head of a message.
 //
 // Thread   the caller's; one thread at a time.
 #pragma once

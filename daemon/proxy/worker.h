@@ -23,6 +23,7 @@
 #include "daemon/metrics/access_log.h"
 #include "daemon/metrics/counters.h"
 #include "daemon/metrics/slow_calls.h"
+#include "daemon/metrics/spans.h"
 #include "daemon/proxy/call.h"
 #include "daemon/proxy/configured.h"
 #include "daemon/proxy/deadlines.h"
@@ -73,6 +74,7 @@ class Worker final : public IterationEvents {
     WorkerCounters* counters = nullptr;        // outlives the worker
     AccessLog* access_log = nullptr;           // outlives the worker; null: there is none
     DetachedConnections* detached = nullptr;   // outlives the worker
+    Spans* spans = nullptr;                    // outlives the worker; null: calls get no spans
     engine::RdmaHost* rdma = nullptr;          // outlives the worker; null: only TCP lanes
     engine::Seal* seal = nullptr;              // outlives the worker; null: links without TLS
     std::shared_ptr<const LearnedChoices> kept = nullptr;  // see set_kept(); null: none
@@ -160,6 +162,7 @@ class Worker final : public IterationEvents {
   RetryBudget& retries() { return retries_; }
   SlowCalls& slow_calls() { return slow_calls_; }
   AccessLog* access_log() { return setup_.access_log; }
+  Spans* spans() { return setup_.spans; }  // null: calls get no spans
   UpstreamPool& upstreams() { return upstreams_; }
   DetachedConnections& detached() { return *setup_.detached; }
   // Returns true if the node has an endpoint with the address and the service of this one.

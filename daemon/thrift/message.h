@@ -11,6 +11,8 @@
 
 namespace hat::thrift {
 
+struct TraceContext;
+
 enum class Framing : uint8_t {
   kUnframed,
   kFramed,        // a length of 4 bytes, then messages (usually one)
@@ -68,6 +70,10 @@ struct Head {
   // The time in milliseconds that the client waits for the reply, from the info header
   // `client_timeout`; 0 if there is none. Set only if has_header(framing).
   uint32_t client_timeout_ms = 0;
+  // The trace context in the info header `traceparent`, owned by the reader; null if there is none.
+  // And the offset in the unit of the first byte of its text.
+  const TraceContext* trace = nullptr;
+  uint32_t trace_at = 0;
 };
 
 // Returns "method" for "Service:method", and a name without a prefix unchanged. Apache Thrift's

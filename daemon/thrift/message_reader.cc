@@ -181,6 +181,7 @@ MessageReader::Event MessageReader::after_part() {
       const auto name = head_reader_.name();
       std::copy(name.begin(), name.end(), name_.begin());
       const bool header = has_header(framing_);
+      const TraceContext* const trace = header ? header_.trace() : nullptr;
       head_ = {.framing = framing_,
                .encoding = encoding_,
                .type = head_reader_.type(),
@@ -189,7 +190,9 @@ MessageReader::Event MessageReader::after_part() {
                .frame_bytes = frame_bytes_,
                .header_flags = header ? header_.flags() : uint16_t{0},
                .header_seqid = header ? header_.seqid() : 0,
-               .client_timeout_ms = header ? header_.client_timeout_ms() : 0};
+               .client_timeout_ms = header ? header_.client_timeout_ms() : 0,
+               .trace = trace,
+               .trace_at = trace == nullptr ? 0 : length_bytes(framing_) + header_.trace_at()};
       begin_body();
       return Event::kHead;
     }

@@ -69,7 +69,8 @@ class MessageReader {
   // Consumes bytes up to the next event. `consumed` can be 0, or the size of `bytes`.
   Step next(std::span<const std::byte> bytes);
 
-  // Returns the newest message's head. The head's name stays valid until the next kHead.
+  // Returns the newest message's head. The head's name and trace context stay valid until the next
+  // kHead.
   const Head& head() const { return head_; }
   // Returns how the newest message's call ended. Has no meaning if the message is a request.
   Outcome outcome() const;

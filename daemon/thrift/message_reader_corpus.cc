@@ -84,6 +84,9 @@ void write_all(const std::filesystem::path& folder) {
     write(folder / (name + "_infos"),
           stock_message(dialect, call, body, random,
                         {{"a", "1"}, {"client_timeout", "1000"}, {"trace", "0123456789"}}));
+    constexpr char kTraceparent[] = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
+    write(folder / (name + "_trace"),
+          stock_message(dialect, call, body, random, {{"traceparent", kTraceparent}}));
   }
   for (const auto& other : kOthers) write(folder / other.name, other.bytes);
 }

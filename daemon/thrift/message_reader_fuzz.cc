@@ -6,8 +6,8 @@
 // each stream three times: split at the cuts, in one piece, and byte by byte. If the first message
 // is unframed and not JSON, and libthrift reads it to its end, MessageReader must find the same
 // end. libthrift must be able to read the daemon's exception reply to each head that MessageReader
-// finds. The client's time-out in each head must be the one that ReferenceHeaderInfo finds in the
-// whole unit.
+// finds. The client's time-out and trace context in each head must be those that
+// ReferenceHeaderInfo finds in the whole unit.
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
@@ -71,6 +71,8 @@ void check_answer(const Seen& seen) {
   expected.type = MessageType::kException;
   expected.name = bare_name(seen.name);
   expected.client_timeout_ms = 0;
+  expected.trace.reset();
+  expected.trace_at = 0;
   if (seen.encoding == Encoding::kBinaryOld) expected.encoding = Encoding::kBinary;
   if (seen.framing != Framing::kUnframed) {
     expected.frame_bytes = static_cast<uint32_t>(reply.bytes().size());
@@ -83,19 +85,22 @@ void check_answer(const Seen& seen) {
   if (got != answer) fail("our answer is not read back", answer, got);
 }
 
-void check_client_timeouts(std::string_view stream, const Trace& whole) {
+void check_info_headers(std::string_view stream, const Trace& whole) {
   size_t unit = 0;
   for (const auto& seen : whole.seen) {
     if (seen.event == Event::kEnd) unit = seen.at;
     if (seen.event != Event::kHead) continue;
-    const auto expected =
-        has_header(seen.framing)
-            ? ReferenceHeaderInfo(stream.substr(unit), seen.framing).client_timeout_ms()
-            : 0;
-    if (seen.client_timeout_ms == expected) continue;
-    Seen other = seen;
-    other.client_timeout_ms = expected;
-    fail("the reference finds another time-out", {.seen = {other}}, {.seen = {seen}});
+    Seen expected = seen;
+    expected.client_timeout_ms = expected.trace_at = 0;
+    expected.trace.reset();
+    if (has_header(seen.framing)) {
+      const ReferenceHeaderInfo info(stream.substr(unit), seen.framing);
+      expected.client_timeout_ms = info.client_timeout_ms();
+      expected.trace = info.trace(expected.trace_at);
+    }
+    if (seen != expected) {
+      fail("the reference finds other info headers", {.seen = {expected}}, {.seen = {seen}});
+    }
   }
 }
 
@@ -112,7 +117,7 @@ void check(std::span<const uint8_t> input) {
   const auto whole = trace(text);
   check_splits(std::as_bytes(stream), cuts, whole);
   check_libthrift(text, whole);
-  check_client_timeouts(text, whole);
+  check_info_headers(text, whole);
   for (const auto& seen : whole.seen) {
     if (seen.event == Event::kHead) check_answer(seen);
   }

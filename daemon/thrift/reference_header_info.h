@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// daemon/thrift/reference_header_info.h: finds the client's time-out in a whole THeader unit; for
-// tests, which compare the result with that of MessageReader.
+// daemon/thrift/reference_header_info.h: finds the client's time-out and trace context in a whole
+// THeader unit; for tests, which compare the result with that of MessageReader.
 #pragma once
 
+#include <algorithm>
+#include <cctype>
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <regex>
 #include <string>
 #include <string_view>
 
@@ -18,7 +21,7 @@ class ReferenceHeaderInfo {
  public:
   // Reads the header of `unit`, which has at least all bytes before the message.
   ReferenceHeaderInfo(std::string_view unit, Framing framing)
-      : words_(header_words(unit.substr(length_bytes(framing)))) {
+      : unit_(unit), words_(header_words(unit.substr(length_bytes(framing)))) {
     const auto protocol = varint(), transforms = varint();
     if (protocol && transforms) read_blocks();
   }
@@ -27,13 +30,36 @@ class ReferenceHeaderInfo {
   uint32_t client_timeout_ms() const {
     const auto found = pairs_.find(std::string(kClientTimeoutKey));
     if (found == pairs_.end()) return 0;
-    const std::string& value = found->second;
+    const std::string_view value = found->second;
     if (value.empty() || value.size() > kClientTimeoutDigitsMax ||
         value.find_first_not_of("0123456789") != std::string::npos) {
       return 0;
     }
-    const unsigned long ms = std::stoul(value);
+    const unsigned long ms = std::stoul(std::string(value));
     return ms > kClientTimeoutMsMax ? 0 : static_cast<uint32_t>(ms);
+  }
+
+  // Returns the same as Head::trace, and sets `at` to Head::trace_at.
+  std::optional<TraceContext> trace(uint32_t& at) const {
+    at = 0;
+    static const std::regex kFormat("([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})");
+    const std::string text(traceparent_);
+    std::smatch parts;
+    if (traceparent_.data() == nullptr || text.size() < kTraceparentBytes) return std::nullopt;
+    const std::string start = text.substr(0, kTraceparentBytes);
+    if (!std::regex_match(start, parts, kFormat) || parts[1] == "ff") return std::nullopt;
+    const bool is_known = parts[1] == "00";
+    if (text.size() > kTraceparentBytes && (is_known || text[kTraceparentBytes] != '-'))
+      return std::nullopt;
+    const std::string zeros(32, '0');
+    if (parts[2] == zeros || parts[3] == zeros.substr(16)) return std::nullopt;
+    at = static_cast<uint32_t>(traceparent_.data() - unit_.data());
+    TraceContext context;
+    std::ranges::copy(parts[2].str(), context.trace_id.begin());
+    std::ranges::copy(parts[3].str(), context.parent_id.begin());
+    context.is_sampled = std::stoi(parts[4], nullptr, 16) % 2 == 1;
+    context.is_known = is_known;
+    return context;
   }
 
  private:
@@ -52,7 +78,11 @@ class ReferenceHeaderInfo {
         if (!key) return;
         const auto value = text();
         if (!value) return;
-        pairs_[*key] = *value;
+        pairs_[std::string(*key)] = *value;
+        std::string lower(*key);
+        std::ranges::transform(lower, lower.begin(),
+                               [](unsigned char c) { return std::tolower(c); });
+        if (lower == kTraceparentKey) traceparent_ = *value;
       }
     }
   }
@@ -66,19 +96,21 @@ class ReferenceHeaderInfo {
     }
     return std::nullopt;
   }
-  std::optional<std::string> text() {
+  std::optional<std::string_view> text() {
     const auto bytes = varint();
     if (!bytes || *bytes > words_.size()) {
       words_ = {};
       return std::nullopt;
     }
-    std::string result(words_.substr(0, *bytes));
+    const std::string_view result = words_.substr(0, *bytes);
     words_.remove_prefix(*bytes);
     return result;
   }
 
+  std::string_view unit_;
   std::string_view words_;  // the unread header words
-  std::map<std::string, std::string> pairs_;
+  std::map<std::string, std::string_view> pairs_;
+  std::string_view traceparent_;  // the last value of this key, in any case of its letters
 };
 
 }  // namespace hat::thrift

@@ -40,6 +40,7 @@ Progress HeaderReader::step(Cursor& in) {
     flags_ = big_endian16(fixed + 2);
     seqid_ = big_endian32(fixed + 4);
     words_left_ = 4 * uint32_t{big_endian16(fixed + kHeaderWordsAt)};
+    info_at_ = kHeaderFixedBytes + words_left_;
     awaited_ = Awaited::kProtocol;
     const bool fits =
         big_endian16(fixed) == kMagic && frame_bytes_ >= kHeaderFixedBytes + words_left_;
@@ -54,6 +55,7 @@ Progress HeaderReader::step(Cursor& in) {
     return Progress::kDone;
   }
   awaited_ = Awaited::kInfo;
+  info_at_ -= words_left_;  // the sum was the offset of the payload
   transformed_ = value > 0;
   return transformed_ ? Progress::kBroken : Progress::kDone;
 }

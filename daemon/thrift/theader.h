@@ -5,9 +5,9 @@
 //   u16 0x0fff | u16 flags | u32 seqid | u16 header words | varint protocol | varint transforms | …
 //
 // The payload begins after the last header word. HeaderReader uses the protocol, the number of
-// transforms and the client's time-out (header_info.h), and skips the other header words. The
-// daemon does not use libthrift's reader, because the reader of Thrift 0.17 writes out of bounds on
-// hostile input.
+// transforms, the client's time-out and its trace context (header_info.h), and skips the other
+// header words. The daemon does not use libthrift's reader, because the reader of Thrift 0.17
+// writes out of bounds on hostile input.
 // Source: Thrift's doc/specs/HeaderFormat.md.
 #pragma once
 
@@ -35,11 +35,15 @@ class HeaderReader {
   // because the daemon does not undo transforms.
   Progress read(Cursor& in);
 
-  // Returns the payload's encoding. Valid after kDone, like the next three functions.
+  // Returns the payload's encoding. Valid after kDone, like the next five functions.
   Encoding encoding() const { return encoding_; }
   uint16_t flags() const { return flags_; }
   uint32_t seqid() const { return seqid_; }
   uint32_t client_timeout_ms() const { return info_.client_timeout_ms(); }
+  // Returns the client's trace context; null if there is none. The object is valid until begin().
+  const TraceContext* trace() const { return info_.trace(); }
+  // Returns the offset of the text of the trace context from the first byte of the magic number.
+  uint32_t trace_at() const { return info_at_ + info_.trace_at(); }
   // Returns true if read() returned kBroken because the payload is transformed.
   bool transformed() const { return transformed_; }
 
@@ -60,6 +64,7 @@ class HeaderReader {
   uint32_t seqid_ = 0;
   uint32_t frame_bytes_ = 0;
   uint32_t words_left_ = 0;  // size in bytes of the header words that were not read yet
+  uint32_t info_at_ = 0;     // offset of the first byte after the transforms
 };
 
 }  // namespace hat::thrift

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
+#include <optional>
 #include <ostream>
 #include <span>
 #include <string>
@@ -14,6 +15,7 @@
 #include <vector>
 
 #include "daemon/thrift/message_reader.h"
+#include "daemon/thrift/trace_context.h"
 
 namespace hat::thrift {
 
@@ -29,6 +31,8 @@ struct Seen {
   uint16_t header_flags = 0;
   uint32_t header_seqid = 0;
   uint32_t client_timeout_ms = 0;
+  std::optional<TraceContext> trace;
+  uint32_t trace_at = 0;
   Outcome outcome = Outcome::kSuccess;  // set for kEnd
   std::string reason;                   // set for kOpaque
 
@@ -42,8 +46,8 @@ inline std::ostream& operator<<(std::ostream& out, const Seen& seen) {
              << " type " << static_cast<int>(seen.type) << " seqid " << seen.seqid << " '"
              << seen.name << "' frame " << seen.frame_bytes << " flags " << seen.header_flags
              << " header seqid " << seen.header_seqid << " client time-out "
-             << seen.client_timeout_ms << " outcome " << static_cast<int>(seen.outcome) << " "
-             << seen.reason;
+             << seen.client_timeout_ms << " trace context at " << seen.trace_at << " outcome "
+             << static_cast<int>(seen.outcome) << " " << seen.reason;
 }
 
 struct Trace {
@@ -107,7 +111,9 @@ class Tracer {
                            .frame_bytes = head.frame_bytes,
                            .header_flags = head.header_flags,
                            .header_seqid = head.header_seqid,
-                           .client_timeout_ms = head.client_timeout_ms});
+                           .client_timeout_ms = head.client_timeout_ms,
+                           .trace_at = head.trace_at});
+    if (head.trace != nullptr) trace_.seen.back().trace = *head.trace;
   }
   void add_opaque() {
     const bool again =

@@ -5,6 +5,7 @@
 
 #include <utility>
 
+#include "daemon/proxy/inbound/served_trace.h"
 #include "daemon/proxy/worker.h"
 
 namespace hat {
@@ -84,9 +85,9 @@ void ServedCalls::count(const ServedCall& call, CallOutcome outcome) const {
   counters.requests[static_cast<size_t>(outcome)].add();
   counters.request_sizes.add(call.request_bytes);
   counters.reply_sizes.add(call.response_bytes);
-  if (outcome <= CallOutcome::kApplicationException) {
-    counters.latency.add(worker_.reactor().now() - call.started);
-  }
+  const TimePoint now = worker_.reactor().now();
+  if (outcome <= CallOutcome::kApplicationException) counters.latency.add(now - call.started);
+  end_served_trace(worker_.spans(), call, outcome, now);
 }
 
 void ServedCalls::replace_lane(uint32_t number, const InboundLane& by) {

@@ -21,6 +21,7 @@
 #include "base/check.h"
 #include "base/fifo.h"
 #include "daemon/metrics/counters.h"
+#include "daemon/metrics/spans.h"
 #include "daemon/proxy/call.h"
 #include "daemon/proxy/inbound/inbound_lane.h"
 #include "daemon/proxy/inbound/peer_share.h"
@@ -93,6 +94,7 @@ struct ServedCall {
   Progress progress = Progress::kWaiting;
   Reply reply = Reply::kCertain;
   Check check = Check::kNotNeeded;
+  CallTrace trace;
   InboundLane lane;  // the lane on which the request arrives and the reply is sent
 
   // Handles the last piece of the request. `due` is the number of replies that the request expects;

@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "daemon/proxy/inbound/served_polling.h"
+#include "daemon/proxy/inbound/served_trace.h"
 #include "daemon/proxy/opaque_failure.h"
 #include "daemon/proxy/worker.h"
 
@@ -144,8 +145,10 @@ void ServerStream::on_call(uint32_t lane, const FrameHeader& header, Bytes paylo
   call.polling =
       is_denied ? route.server.polling : served_polling(route, header.flags, worker_.counters());
   worker_.keep_polling(call.polling);
+  payload = payload.subspan(names);
+  if (worker_.spans() != nullptr) call.trace = begin_served_trace(*worker_.spans(), payload);
   calls_.add(call);
-  on_request_bytes(lane, header, payload.subspan(names));
+  on_request_bytes(lane, header, payload);
 }
 
 void ServerStream::on_request_bytes(uint32_t lane, const FrameHeader& header, Bytes bytes) {

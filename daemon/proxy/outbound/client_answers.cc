@@ -349,7 +349,8 @@ void ClientConnection::finish(Call& call, CallOutcome outcome) {
   close_if_done();
 }
 
-// Records a call that has just ended, if it is one of the slowest, or if the access log has it.
+// Records a call that has just ended: its span if its client has sent a trace context, its times if
+// it is one of the slowest, and a line if the access log has it.
 void ClientConnection::note_ended(const Call& call, CallOutcome outcome, TimePoint now) {
   // The end of a call without a reply is late or early for reasons of its own.
   const bool is_timed = call.replies != 0 && outcome != CallOutcome::kOneway;
@@ -358,8 +359,9 @@ void ClientConnection::note_ended(const Call& call, CallOutcome outcome, TimePoi
   AccessLog* const log = worker_.access_log();
   std::optional<Logged> logged;
   if (log != nullptr) logged = log->wants(is_timed ? took : Duration{}, call.failure.has_value());
-  if (!is_slow && !logged) return;
+  if (!is_slow && !logged && !call.trace.is_recorded) return;
   CallRecord record = record_of(call, outcome, now);
+  if (call.trace.is_recorded) worker_.spans()->record(call.trace, SpanKind::kClient, record);
   if (logged) log->add(record, *logged);
   if (is_slow) worker_.slow_calls().add(std::move(record), now);
 }

@@ -300,6 +300,9 @@ bool ClientConnection::begin_call(const thrift::Head& head) {
   const Route& route = this->route(head.name);
   Call& call = add_call(head, route);
   current_ = &call;
+  if (head.trace != nullptr && worker_.spans() != nullptr) {
+    call.trace = worker_.spans()->begin(*head.trace, head.trace_at);
+  }
   set_priority(route.client.plan.priority);
   const Limits& limits = worker_.node().limits;
   if (head.frame_bytes > limits.message_bytes_max) {

@@ -17,6 +17,13 @@ namespace {
 
 Bytes bytes_of(std::string_view text) { return std::as_bytes(std::span(text)); }
 
+// Returns true if the digits of the caller's span id are in `part`, the first bytes of the request
+// of `call`, and this daemon must send its own in their place.
+bool has_parent_id(const CallTrace& trace, Bytes part) {
+  return trace.is_recorded && trace.parent_id_at != 0 &&
+         trace.parent_id_at + trace.span_id.size() <= part.size();
+}
+
 using Server = OutboundStream::Server;
 constexpr Transition<Server> kTransitions[] = {
     {Server::kAny, Server::kAny},          {Server::kAny, Server::kBound},
@@ -203,8 +210,15 @@ void OutboundStream::send_call(Call* call, FrameHeader header, Bytes part) {
   const size_t meta_bytes = call_meta_bytes(peer_->link().session().peer());
   if (call != nullptr)
     note_piece(*call, header, meta_bytes + method.size() + service.size() + part.size());
-  send(header, {std::as_bytes(std::span(&meta, 1)).first(meta_bytes), bytes_of(method),
-                bytes_of(service), part});
+  const Bytes meta_part = std::as_bytes(std::span(&meta, 1)).first(meta_bytes);
+  if (call == nullptr || !has_parent_id(call->trace, part)) {
+    return send(header, {meta_part, bytes_of(method), bytes_of(service), part});
+  }
+  // The request's own bytes stay as they are: they are the client's, and may be sent again.
+  const CallTrace& trace = call->trace;
+  send(header, {meta_part, bytes_of(method), bytes_of(service), part.first(trace.parent_id_at),
+                std::as_bytes(std::span(trace.span_id)),
+                part.subspan(trace.parent_id_at + trace.span_id.size())});
 }
 
 bool OutboundStream::send_in_place(ByteStream& from, const FrameHeader& header, Bytes part) {

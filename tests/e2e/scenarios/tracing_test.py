@@ -1,0 +1,169 @@
+# SPDX-License-Identifier: Apache-2.0
+"""tests/e2e/scenarios/tracing_test.py: a stock client sends its trace context in THeader's info headers; both daemons
+write spans for the OpenTelemetry collector, and the server sees the span of the client's daemon as its parent."""
+
+import json
+import re
+import threading
+import time
+
+from setting import Client, ProbeOfTomorrow, Scenario, main, probe_nodes
+from nodes import ask, free_ports, wait_until
+from thrift.protocol import THeaderProtocol
+from thrift.protocol.TProtocol import TProtocolFactory
+from thrift.server import TServer
+from thrift.transport import THeaderTransport, TSocket, TTransport
+
+TRACE_ID = "0af7651916cd43dd8448eb211c80319c"
+SPAN_ID = "b7ad6b7169203331"
+TYPES = {"stringValue": str, "intValue": str, "doubleValue": (int, float)}  # OTLP writes 64-bit integers as strings
+SECONDS = 0.02  # of each call at the server
+TRACING = {"tracing": {"path": "spans.jsonl"}}
+KINDS = [THeaderTransport.THeaderClientType.HEADERS]
+
+
+class HeaderServer:
+    """Answers add() on connections with THeader. A stock server with it runs until the process ends.
+
+    `headers` has the info headers of each call, in the order of the calls.
+    """
+
+    def __init__(self):
+        self.headers = headers = []
+        [port] = free_ports(1)
+        self.addresses = [f"127.0.0.1:{port}"]
+
+        class Protocol(THeaderProtocol.THeaderProtocol):
+            def readMessageBegin(self):
+                message = super().readMessageBegin()
+                headers.append(dict(self.get_headers()))
+                return message
+
+        class Protocols(TProtocolFactory):
+            def getProtocol(self, trans):
+                return Protocol(trans, KINDS)
+
+        socket = TSocket.TServerSocket("127.0.0.1", port)
+        server = TServer.TThreadedServer(ProbeOfTomorrow.Processor(self), socket, TTransport.TTransportFactoryBase(),
+                                         Protocols(), daemon=True)
+        threading.Thread(target=server.serve, daemon=True).start()
+
+    def add(self, left, right):
+        time.sleep(SECONDS)
+        return left + right
+
+
+class TracingClient(Client):
+    """A stock client with THeader; `send(text)` makes a call with the info header `traceparent`."""
+
+    def __init__(self, nodes):
+        super().__init__(nodes)
+        self.transport = self.socket
+        self.protocol = THeaderProtocol.THeaderProtocol(self.socket, KINDS)
+        self.calls = ProbeOfTomorrow.Client(self.protocol)
+
+    def __enter__(self):
+        super().__enter__()
+        return self
+
+    def send(self, text):
+        if text:
+            self.protocol.trans.set_header(b"traceparent", text.encode())
+        assert self.calls.add(1, 2) == 3
+
+
+def traceparent(flags="01"):
+    return f"00-{TRACE_ID}-{SPAN_ID}-{flags}"
+
+
+def attributes_of(carrier):
+    """Returns the attributes of a resource or span as a dict. Checks that they have the form of OTLP."""
+    found = {}
+    for attribute in carrier["attributes"]:
+        assert set(attribute) == {"key", "value"} and len(attribute["value"]) == 1, attribute
+        [(kind, value)] = attribute["value"].items()
+        assert isinstance(value, TYPES[kind]), attribute
+        assert attribute["key"] not in found, attribute
+        found[attribute["key"]] = int(value) if kind == "intValue" else value
+    return found
+
+
+class Tracing(Scenario):
+    def span_in(self, line):
+        """Returns the one span of a line, which must be a TracesData of OTLP in JSON."""
+        data = json.loads(line)
+        self.assertEqual(set(data), {"resourceSpans"})
+        [resource_spans] = data["resourceSpans"]
+        self.assertEqual(set(resource_spans), {"resource", "scopeSpans"})
+        self.assertEqual(set(resource_spans["resource"]), {"attributes"})
+        [scope_spans] = resource_spans["scopeSpans"]
+        self.assertEqual(set(scope_spans), {"scope", "spans"})
+        self.assertEqual(scope_spans["scope"]["name"], "hatrpcd")
+        [span] = scope_spans["spans"]
+        self.assertEqual(set(span), {"traceId", "spanId", "parentSpanId", "name", "kind", "startTimeUnixNano",
+                                     "endTimeUnixNano", "attributes", "status"})
+        self.assertRegex(span["traceId"], "^[0-9a-f]{32}$")
+        self.assertRegex(span["spanId"], "^[0-9a-f]{16}$")
+        self.assertRegex(span["parentSpanId"], "^[0-9a-f]{16}$")
+        for key in ("startTimeUnixNano", "endTimeUnixNano"):
+            self.assertRegex(span[key], "^[0-9]{19}$")
+        self.assertLessEqual(set(span["status"]), {"code", "message"})
+        span["node"] = attributes_of(resource_spans["resource"])["service.instance.id"]
+        span["attributes"] = attributes_of(span)
+        return span
+
+    def only_span(self, node):
+        """Waits until the node has written a span; returns it."""
+        file = node.config.parent / "spans.jsonl"
+        wait_until("the span is written", lambda: file.exists() and file.read_text(encoding="utf-8").endswith("\n"))
+        [line] = file.read_text(encoding="utf-8").splitlines()
+        span = self.span_in(line)
+        self.assertEqual(span["node"], node.name)
+        return span
+
+    def test_both_daemons_write_spans_and_the_server_sees_the_clients_daemon(self):
+        server = HeaderServer()
+        with probe_nodes(server=server, keys={"host-a": TRACING, "host-b": TRACING}) as nodes:
+            began = time.time_ns()
+            with TracingClient(nodes) as client:
+                client.send(traceparent())
+                client.send(traceparent(flags="00"))
+                client.send(None)
+            ended = time.time_ns()
+            ours, theirs = (self.only_span(node) for node in (nodes.a, nodes.b))
+            for node in (nodes.a, nodes.b):
+                _, page = ask(node.admin, "GET", "/metrics")
+                self.assertRegex(page, re.compile("^hatrpc_spans_written_total 1$", re.MULTILINE))
+                self.assertRegex(page, re.compile("^hatrpc_spans_lost_total 0$", re.MULTILINE))
+        self.assertEqual((ours["kind"], theirs["kind"]), (3, 2))
+        self.assertEqual(ours["parentSpanId"], SPAN_ID)
+        self.assertEqual(theirs["parentSpanId"], ours["spanId"])
+        for span in (ours, theirs):
+            self.assertEqual(span["traceId"], TRACE_ID)
+            self.assertEqual(span["name"], "Probe/add")
+            self.assertEqual(span["status"], {})
+            self.assertEqual(span["attributes"]["rpc.system.name"], "apache_thrift")
+            self.assertEqual(span["attributes"]["rpc.method"], "Probe/add")
+            self.assertGreaterEqual(span["attributes"]["hatrpc.server_us"], 0.7e6 * SECONDS)
+            self.assertLess(began, int(span["startTimeUnixNano"]) + 2_000_000)
+            self.assertLess(int(span["endTimeUnixNano"]), ended + 2_000_000)
+        self.assertEqual(ours["attributes"]["server.address"], "host-b")
+        parts = [ours["attributes"][f"hatrpc.{part}_us"] for part in ("waited", "wire", "peer", "server", "reply")]
+        took = (int(ours["endTimeUnixNano"]) - int(ours["startTimeUnixNano"])) / 1000
+        self.assertAlmostEqual(sum(parts), took, delta=1)
+        sent = [headers.get(b"traceparent") for headers in server.headers]
+        self.assertEqual(sent, [f"00-{TRACE_ID}-{ours['spanId']}-01".encode(), traceparent(flags="00").encode(), None])
+
+    def test_without_the_key_nothing_is_changed_or_written(self):
+        server = HeaderServer()
+        with probe_nodes(server=server) as nodes:
+            with TracingClient(nodes) as client:
+                client.send(traceparent())
+            self.assertEqual(list(nodes.folder.rglob("spans.jsonl")), [])
+            _, page = ask(nodes.a.admin, "GET", "/metrics")
+            self.assertRegex(page, re.compile("^hatrpc_spans_written_total 0$", re.MULTILINE))
+        self.assertEqual(server.headers, [{b"traceparent": traceparent().encode()}])
+
+
+if __name__ == "__main__":
+    main()
