@@ -10,6 +10,7 @@
 
 namespace hat {
 
+// Members  One for each thing that the daemon reports.
 class FakeControl final : public Control {
  public:
   static constexpr size_t kWorkers = 2;

@@ -4,8 +4,8 @@
 //
 // A span is a call as one daemon has seen it. Its parent is the span that the caller has named.
 //
-// Memory   A queue of kSpansMax spans for each worker, about 300 bytes each. If the queue is full, a
-//          span is dropped and counted.
+// Memory   A queue of kSpansMax spans for each worker, about 300 bytes each. If the queue is full,
+//          a span is dropped and counted.
 // Cost     record() copies the span; it takes no lock, and allocates memory only for the name of a
 //          peer that is longer than 15 bytes.
 // Thread   The worker calls begin() and record(), and one other thread pop().
@@ -46,7 +46,7 @@ class Spans {
  public:
   static constexpr size_t kSpansMax = 1024;
 
-  // `seed` determines the ids of the spans.
+  // Creates an object without spans. `seed` determines the ids of the spans.
   explicit Spans(uint64_t seed) : ids_(seed) {}
 
   // Returns the trace of a call that has just begun. `text_at` is the offset of the text of

@@ -87,6 +87,7 @@ struct CarrierNow {
 };
 
 // How a call of one function that began now would reach one peer of one endpoint.
+// Members  The booleans are independent facts about the peer and the plan.
 struct WayToPeer {
   std::string endpoint;
   std::string peer;

@@ -2,7 +2,7 @@
 """tests/e2e/network.py: hosts on a bridge, each a network namespace, and a DNS server with records that change.
 
 The bridge is in the network namespace of the caller, which should be one of its own
-(scenarios/fleet.py, main_in_a_network_namespace). Everything ends with the processes that hold the namespaces.
+(scenarios/fleet.py, main_in_a_network_namespace), whose end is the end of all its processes.
 """
 
 import ctypes
@@ -14,7 +14,7 @@ from nodes import wait_until
 
 NET = "10.77.0"
 DNS = f"{NET}.254"
-TOOLS = ("dnsmasq", "nsenter", "setpriv")
+TOOLS = ("dnsmasq", "nsenter")
 RESOLV_CONF = ("/etc/resolv.conf", f"nameserver {DNS}\nsearch example\n")
 BRIDGE = "hat-bridge"
 LIBC = ctypes.CDLL(None, use_errno=True)
@@ -59,8 +59,7 @@ class Host:
         self.name = f"host-{number}"
         self.address = f"{NET}.{number}"
         self.port = f"hat-port-{number}"  # the network card's end at the bridge
-        # The namespace must not outlive a test that is killed.
-        self.holder = subprocess.Popen(["setpriv", "--pdeathsig", "KILL", "unshare", "--net", "sleep", "infinity"])
+        self.holder = subprocess.Popen(["unshare", "--net", "sleep", "infinity"])
         self.namespace = f"/proc/{self.holder.pid}/ns/net"
         self.enter = ("nsenter", f"--net={self.namespace}")
         own = os.stat("/proc/self/ns/net").st_ino

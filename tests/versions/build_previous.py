@@ -16,7 +16,6 @@ ROOT = HERE.parents[1]
 PIN = HERE / "previous"
 FOLDER = ROOT / "build" / "previous"
 TARGETS = ("hatrpcd", "hatctl", "hintgen", "hatrpc_preload")
-ERROR_LINES = 60  # how many lines of a failed build are printed
 
 
 def revision(text):
@@ -54,16 +53,14 @@ def unpack(commit, folder):
     shutil.rmtree(folder, ignore_errors=True)
     (folder / "source").mkdir(parents=True)
     with subprocess.Popen(["git", "-C", ROOT, "archive", commit], stdout=subprocess.PIPE) as archive:
-        subprocess.run(["tar", "-x", "-C", folder / "source"], stdin=archive.stdout, check=True)
-    if archive.returncode != 0:
-        raise SystemExit(f"versions: `git archive {commit}` failed with status {archive.returncode}")
+        unpacked = subprocess.run(["tar", "-x", "-C", folder / "source"], stdin=archive.stdout, check=False)
+    if archive.returncode != 0 or unpacked.returncode != 0:
+        raise SystemExit(f"versions: `git archive {commit}` failed with status {archive.returncode}, tar with {unpacked.returncode}")
     mark.write_text(commit, encoding="ascii")
 
 
 def run(words, where):
-    done = subprocess.run(words, cwd=where, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
-    if done.returncode != 0:
-        print("\n".join(done.stdout.splitlines()[-ERROR_LINES:]))
+    if subprocess.run(words, cwd=where, check=False).returncode != 0:
         raise SystemExit(f"versions: `{' '.join(words)}` failed in {where}")
 
 

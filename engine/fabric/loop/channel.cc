@@ -35,6 +35,10 @@ bool is_of_this_user(int fd) {
 }  // namespace
 
 Result<Channel> Channel::connect(const std::string& name, const std::string& folder) {
+  if (!is_socket_name(name)) {
+    return fail(ErrorCode::kProtocol,
+                "loop fabric: the other daemon has sent a name that is not that of its socket");
+  }
   Descriptor fd(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
   if (fd.get() < 0) return system_error("socket");
   HAT_TRY(const auto to, address_of(folder, name));
@@ -100,9 +104,7 @@ Result<ChannelListener> ChannelListener::open(const std::string& folder) {
   ChannelListener listener;
   uint64_t random = 0;
   if (getrandom(&random, sizeof random, 0) != sizeof random) return system_error("getrandom");
-  char name[32];
-  std::snprintf(name, sizeof name, "hatrpc-loop-%016llx", static_cast<unsigned long long>(random));
-  listener.name_ = name;
+  listener.name_ = socket_name(random);
   listener.fd_ = Descriptor(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
   if (listener.fd() < 0) return system_error("socket");
   // A file gets its final name only when the socket listens, because before that the socket looks

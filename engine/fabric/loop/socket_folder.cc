@@ -14,14 +14,27 @@
 #include "base/system_error.h"
 
 namespace hat::engine::loop {
+namespace {
+
+constexpr std::string_view kPrefix = "hatrpc-loop-";
+constexpr std::string_view kHexDigits = "0123456789abcdef";
+constexpr size_t kDigits = 16;
+
+}  // namespace
+
+std::string socket_name(uint64_t random) {
+  std::string name(kPrefix);
+  for (size_t i = kDigits; i-- > 0;) name += kHexDigits[(random >> (4 * i)) & 15];
+  return name;
+}
+
+bool is_socket_name(std::string_view name) {
+  return name.size() == kPrefix.size() + kDigits && name.starts_with(kPrefix) &&
+         name.find_first_not_of(kHexDigits, kPrefix.size()) == name.npos;
+}
 
 Result<std::pair<sockaddr_un, socklen_t>> address_of(const std::string& folder,
                                                      const std::string& name) {
-  if (name.find('/') != name.npos || name.starts_with('.')) {
-    return fail(ErrorCode::kProtocol,
-                "loop fabric: the name of a socket contains a '/' or begins "
-                "with a dot");
-  }
   // An abstract name begins with a zero byte (unix(7)).
   const std::string path = folder.empty() ? '\0' + name : folder + "/" + name;
   sockaddr_un address{.sun_family = AF_UNIX};
@@ -49,16 +62,18 @@ Result<std::string> identity_of(const std::string& folder) {
 }
 
 void remove_sockets_of_the_dead(const std::string& folder) {
-  std::error_code ignored;
-  for (const auto& entry : std::filesystem::directory_iterator(folder, ignored)) {
-    const std::string name = entry.path().filename();
-    if (!name.starts_with("hatrpc-loop-")) continue;
+  std::error_code error;
+  for (std::filesystem::directory_iterator entry(folder, error), end; !error && entry != end;
+       entry.increment(error)) {
+    const std::string name = entry->path().filename();
+    std::error_code ignored;
+    if (!is_socket_name(name) || !entry->is_socket(ignored)) continue;
     const auto address = address_of(folder, name);
     if (!address) continue;
     const Descriptor fd(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
     const auto* to = reinterpret_cast<const sockaddr*>(&address->first);
     if (connect(fd.get(), to, address->second) != 0 && errno == ECONNREFUSED) {
-      unlink(entry.path().c_str());
+      unlink(entry->path().c_str());
     }
   }
 }

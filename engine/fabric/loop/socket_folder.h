@@ -5,22 +5,29 @@
 // other.
 //
 // Security  Only this user may write to the folder, so no other user can remove the sockets. Each
-//           side also checks the user of the process at the other end (channel.h). The name of a
-//           peer's socket cannot select a file outside the folder.
+//           side also checks the user of the process at the other end (channel.h). A peer can name
+//           only sockets of loop fabrics: no other file, and no other program's abstract socket.
 #pragma once
 
 #include <sys/socket.h>
 #include <sys/un.h>
 
+#include <cstdint>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "base/result.h"
 
 namespace hat::engine::loop {
 
+// Returns the name of a socket, for a random number.
+std::string socket_name(uint64_t random);
+// Returns true if socket_name() returns this name for some number.
+bool is_socket_name(std::string_view name);
+
 // Returns the address of the socket with this name. `folder` is empty or the path of the folder.
-// Returns an error if the name contains a slash or begins with a dot, or if the path is too long.
+// Returns an error if the path is too long.
 Result<std::pair<sockaddr_un, socklen_t>> address_of(const std::string& folder,
                                                      const std::string& name);
 
@@ -28,7 +35,7 @@ Result<std::pair<sockaddr_un, socklen_t>> address_of(const std::string& folder,
 // an error if the folder does not exist, belongs to another user, or others may write to it.
 Result<std::string> identity_of(const std::string& folder);
 
-// Removes the sockets of processes that were killed from the folder.
+// Removes the sockets of processes that were killed from the folder. Removes no other file.
 void remove_sockets_of_the_dead(const std::string& folder);
 
 // Removes a file when the object ends.

@@ -98,11 +98,20 @@ TEST(SocketFolder, MustBelongToThisUserAlone) {
   EXPECT_THAT(missing.error().message, testing::HasSubstr("No such file"));
 }
 
-TEST(SocketFolder, HasNoAddressForAFileElsewhere) {
+TEST(SocketFolder, APeerCanNameOnlySocketsOfLoopFabrics) {
+  using namespace std::string_literals;
   const NewFolder folder;
-  for (const char* name : {"../x", "a/b", ".hidden", "/tmp/x"}) {
-    EXPECT_FALSE(loop::address_of(folder.path(), name)) << name;
-    EXPECT_FALSE(loop::Channel::connect(name, folder.path())) << name;
+  EXPECT_EQ(loop::socket_name(0x12ab), "hatrpc-loop-00000000000012ab");
+  EXPECT_TRUE(loop::is_socket_name("hatrpc-loop-00000000000012ab"));
+  for (const std::string& name :
+       {""s, "../x"s, "a/b"s, "/tmp/x"s, "admin.sock.takeover"s, "hatrpc-loop-"s,
+        "hatrpc-loop-x\0y"s, "hatrpc-loop-00000000000012a"s, "hatrpc-loop-00000000000012abc"s,
+        "hatrpc-loop-000000000000/2ab"s, "new-hatrpc-loop-00000000000012ab"s}) {
+    for (const std::string& where : {folder.path(), ""s}) {
+      const auto channel = loop::Channel::connect(name, where);
+      ASSERT_FALSE(channel) << name;
+      EXPECT_EQ(channel.error().code, ErrorCode::kProtocol) << name;
+    }
   }
   EXPECT_FALSE(loop::address_of("/" + std::string(sizeof(sockaddr_un::sun_path), 'd'), "name"))
       << "the path is too long";

@@ -99,7 +99,9 @@ def in_a_network_namespace(program, *tools, files=()):
     """
     if "--inside" not in sys.argv:
         user = [] if os.geteuid() == 0 else ["--user", "--map-root-user"]
-        os.execvp("unshare", ["unshare", "--net", "--mount", *user, sys.executable, *sys.argv, "--inside"])
+        # All processes of the namespace end with this program, however it ends.
+        ends = ["--pid", "--fork", "--kill-child", "--mount-proc"]
+        os.execvp("unshare", ["unshare", "--net", "--mount", *ends, *user, sys.executable, *sys.argv, "--inside"])
     sys.argv.remove("--inside")
     for tool in ("ip", "mount", *tools):
         if shutil.which(tool) is None:

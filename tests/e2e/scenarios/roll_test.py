@@ -15,7 +15,7 @@ import unittest
 
 from setting import PROGRAMS, Client, manifest
 from changing_fleet import (ENDPOINT, LINK_PORT, SERVER_PORT, calls_by_lane, executed, loop_fabric, prepare,
-                            start_recording_server, wait_for_server, wrong_calls)
+                            start_recording_server, wait_for_server)
 from fleet import main_in_a_network_namespace
 from network import RESOLV_CONF, TOOLS, Network, hosts
 from nodes import Node, wait_until
@@ -95,9 +95,11 @@ class RollTest(unittest.TestCase):
         print(f"{len(calls)} calls in {seconds:.0f} s, {dict(collections.Counter(call.outcome for call in calls))}; "
               f"since each daemon's start, lanes carried {lanes}")
         self.assertEqual([call for call in calls if call.outcome != OK], [])
-        self.assertEqual(wrong_calls(calls, executed(self.folder)), [], "each call was executed once")
+        times = executed(self.folder)
+        self.assertEqual({call.name: times[call.name] for call in calls if times[call.name] != 1}, {},
+                         "each call was executed once")
         self.assertGreater(len(calls), CALLS_MIN)
-        self.assertGreater(lanes, 0)
+        self.assertGreater(lanes, len(calls) / 10)
 
 
 if __name__ == "__main__":

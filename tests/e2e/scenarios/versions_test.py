@@ -22,7 +22,7 @@ from takeover_test import PATIENCE_S, add, ended, load, metric
 from tls_test import TlsNodes
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
-PREVIOUS = ROOT / "build/previous/source/build/release/bin"
+PREVIOUS = (ROOT / "build/previous/source/build/release/bin").resolve()
 # The programs of host-a, which has the clients, and of host-b, which has the server.
 MIXED = {"an older daemon at the client": (PREVIOUS, PROGRAMS), "an older daemon at the server": (PROGRAMS, PREVIOUS)}
 # The programs of hatctl or hintgen, and of the daemons.
@@ -221,6 +221,8 @@ class Hatctl(Scenario):
                 for words in HATCTL:
                     with self.subTest(name, words=words):
                         done = run(hatctl / "hatctl", "--socket", nodes.a.admin, *words)
+                        if hatctl == PREVIOUS and f"'{words[0]}' is not a command of hatctl" in done.stderr:
+                            continue
                         if daemons == PREVIOUS and done.returncode == 1:
                             self.assertRegex(done.stderr, r"\Ahatctl: this hatrpcd is too old to .*: upgrade it\n\Z")
                         else:
