@@ -197,7 +197,7 @@ struct AccessLogConfig {
   uint32_t sample_one_in = 100;
   // Each call that took longer has a line; nullopt: the time of a call does not matter.
   std::optional<std::chrono::nanoseconds> slower_than{};
-  bool failed = true;  // each call that hatrpcd itself has answered has a line
+  bool failed = true;  // each call that hatrpcd itself has ended has a line
   SourceLocation location{};
 };
 

@@ -291,6 +291,7 @@ void add_access_log(MetricFamilies& page, const AccessLogCounts& log) {
   page.begin("hatrpc_access_log_dropped_total",
              "Calls that the access log should have, but has not, by reason.", Type::Counter);
   page.add({{"reason", "queue_full"}}, log.dropped);
+  page.add({{"reason", "rate"}}, log.over_rate);
   page.add({{"reason", "write_failed"}}, log.lost);
 }
 

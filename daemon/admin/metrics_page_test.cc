@@ -462,10 +462,11 @@ TEST_F(Exposition, SumsTheHandshakesOfAllWorkersAndTellsWhenCertificatesEnd) {
 }
 
 TEST_F(Exposition, CountsTheLinesOfTheAccessLog) {
-  control_.logged = {.written = 7, .dropped = 2, .lost = 3};
+  control_.logged = {.written = 7, .dropped = 2, .over_rate = 4, .lost = 3};
   EXPECT_EQ(value("hatrpc_access_log_lines_total"), 7);
   const std::string dropped = "hatrpc_access_log_dropped_total";
   EXPECT_EQ(value(dropped, {{"reason", "queue_full"}}), 2);
+  EXPECT_EQ(value(dropped, {{"reason", "rate"}}), 4);
   EXPECT_EQ(value(dropped, {{"reason", "write_failed"}}), 3);
 }
 

@@ -76,7 +76,15 @@ std::vector<NamedProfile> load_profiles(const NodeConfig& node, Diagnostics& dia
 
 // Warns if the daemon could not write its access log now. The daemon runs without it.
 void check_access_log(const AccessLogConfig& log, Diagnostics& diagnostics) {
-  if (log.path.empty() || access(log.path.c_str(), W_OK) == 0) return;
+  if (log.path.empty()) return;
+  std::error_code ignored;
+  if (std::filesystem::is_directory(log.path, ignored)) {
+    diagnostics.warning(log.location, "access_log.path: " + log.path +
+                                          " is a folder; calls are not logged until the key names "
+                                          "a file");
+    return;
+  }
+  if (access(log.path.c_str(), W_OK) == 0) return;
   const std::string folder = std::filesystem::path(log.path).parent_path();
   const char* const tested = errno == ENOENT ? folder.c_str() : log.path.c_str();
   if (errno == ENOENT && access(folder.empty() ? "." : tested, W_OK | X_OK) == 0) return;

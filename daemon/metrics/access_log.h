@@ -10,6 +10,7 @@
 #pragma once
 
 #include <array>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -37,9 +38,10 @@ struct LoggedCall {
 
 // The numbers of lines of the access log, and of records that did not become lines.
 struct AccessLogCounts {
-  uint64_t written = 0;  // lines in the file
-  uint64_t dropped = 0;  // records for which a worker's queue had no space
-  uint64_t lost = 0;     // lines that could not be written to the file
+  uint64_t written = 0;    // lines in the file
+  uint64_t dropped = 0;    // records for which a worker's queue had no space
+  uint64_t over_rate = 0;  // records beyond AccessLog::kLinesPerSecond
+  uint64_t lost = 0;       // lines that could not be written to the file
 };
 
 // Takes one of a number of calls, at random: a call that ends at regular intervals must not be
@@ -73,19 +75,41 @@ class CallSampler {
   std::mt19937 random_;
 };
 
+// Permits a number of events in each second.
+class RateLimit {
+ public:
+  explicit RateLimit(uint32_t per_second) : per_second_(per_second) {}
+
+  // Returns true, and counts the event, if an event at `now` is permitted.
+  bool permits(TimePoint now) {
+    if (now - begin_ >= std::chrono::seconds(1)) {
+      begin_ = now;
+      events_ = 0;
+    }
+    if (events_ == per_second_) return false;
+    ++events_;
+    return true;
+  }
+
+ private:
+  uint32_t per_second_;
+  uint32_t events_ = 0;  // in the second from begin_ on
+  TimePoint begin_;
+};
+
 class AccessLog {
  public:
   static constexpr size_t kQueueMax = 4096;
+  // The lines of slow calls, and the lines of failed calls, that a worker can have in a second: a
+  // client that provokes errors must not fill the disk, nor displace the lines of slow calls.
+  static constexpr uint32_t kLinesPerSecond = 100;
 
   // Logs no call before set(). `seed` decides which calls are sampled.
   explicit AccessLog(uint32_t seed) : sampler_(seed) {}
 
-  // Makes the queue, or drops the records of an earlier file. Call it before set() gets a file,
-  // while no other thread calls pop().
+  // Makes the queue, unless there is one. Call it before set() gets a file.
   void open() {
     if (!queue_) queue_ = std::make_unique<HandoffQueue<LoggedCall>>(kQueueMax);
-    while (queue_->pop()) {
-    }
   }
 
   // --- Only for the worker ---
@@ -99,7 +123,7 @@ class AccessLog {
     logs_failed_ = is_on && config.failed;
   }
   // Returns why a call that has just ended is logged; nullopt if it is not. Call it once for each
-  // call. `is_failed`: hatrpcd itself has answered the call.
+  // call. `is_failed`: hatrpcd itself has ended the call.
   std::optional<Logged> wants(Duration took, bool is_failed) {
     const bool is_sampled = sampler_.take();
     if (is_sampled) return Logged::kSampled;
@@ -107,9 +131,16 @@ class AccessLog {
     if (is_failed && logs_failed_) return Logged::kFailed;
     return std::nullopt;
   }
-  // Puts the record into the queue. Requires that open() was called.
+  // Puts the record of a call that has just ended into the queue, unless there are too many.
+  // Requires that open() was called.
   void add(CallRecord call, Logged why) {
-    if (!queue_->push({std::move(call), why})) dropped_.add();
+    const TimePoint now = call.began + call.took;
+    if ((why == Logged::kSlow && !slow_.permits(now)) ||
+        (why == Logged::kFailed && !failed_.permits(now))) {
+      over_rate_.add();
+    } else if (!queue_->push({std::move(call), why})) {
+      dropped_.add();
+    }
   }
 
   // --- Only for the thread that writes the file ---
@@ -117,13 +148,17 @@ class AccessLog {
 
   // --- For any thread ---
   uint64_t dropped() const { return dropped_.value(); }
+  uint64_t over_rate() const { return over_rate_.value(); }
 
  private:
   CallSampler sampler_;
   uint32_t calls_per_sample_ = 0;
   Duration slower_than_ = Duration::max();
   bool logs_failed_ = false;
+  RateLimit slow_{kLinesPerSecond};
+  RateLimit failed_{kLinesPerSecond};
   Counter dropped_;
+  Counter over_rate_;
   std::unique_ptr<HandoffQueue<LoggedCall>> queue_;  // null until open()
 };
 

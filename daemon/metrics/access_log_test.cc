@@ -94,12 +94,32 @@ TEST(AccessLog, AFullQueueDropsRecordsAndCountsThem) {
   EXPECT_EQ(last->why, Logged::kSlow);
 }
 
-TEST(AccessLog, ANewFileGetsNoRecordsOfTheOneBefore) {
+TEST(AccessLog, OpenKeepsTheRecordsThatWait) {
   AccessLog log(1);
   log.open();
   log.add({}, Logged::kSampled);
   log.open();
-  EXPECT_FALSE(log.pop());
+  EXPECT_TRUE(log.pop());
+}
+
+TEST(AccessLog, LimitsTheLinesOfFailedCallsAndOfSlowCallsInASecond) {
+  AccessLog log(1);
+  log.open();
+  const auto lines = [&](Logged why, Duration end) {
+    for (uint32_t i = 0; i < AccessLog::kLinesPerSecond + 5; ++i) {
+      log.add({.began = TimePoint(end - 1ms), .took = 1ms}, why);
+    }
+    size_t count = 0;
+    while (log.pop()) ++count;
+    return count;
+  };
+  EXPECT_EQ(lines(Logged::kFailed, 10s), AccessLog::kLinesPerSecond);
+  EXPECT_EQ(log.over_rate(), 5u);
+  EXPECT_EQ(lines(Logged::kFailed, 10'999ms), 0u);
+  EXPECT_EQ(lines(Logged::kSlow, 10'999ms), AccessLog::kLinesPerSecond) << "has its own bound";
+  EXPECT_EQ(lines(Logged::kSampled, 10'999ms), AccessLog::kLinesPerSecond + 5) << "has no bound";
+  EXPECT_EQ(lines(Logged::kFailed, 11s), AccessLog::kLinesPerSecond) << "a new second";
+  EXPECT_EQ(log.dropped(), 0u);
 }
 
 }  // namespace

@@ -55,26 +55,44 @@ AccessLogFile::AccessLogFile(size_t workers, uint32_t seed) {
 }
 
 void AccessLogFile::set(const AccessLogConfig& config) {
-  if (config.path.empty()) {
-    if (!file_) return;
+  if (config.path == path_) return;
+  path_ = config.path;
+  // The thread of the file before may hang in a write. So each path has a thread of its own; it
+  // gets the records that wait.
+  close(path_.empty());
+  for (auto& log : logs_) {
+    if (!path_.empty()) {
+      log->open();
+    } else {
+      while (log->pop()) ++earlier_.lost;
+    }
+  }
+  if (path_.empty()) return;
+  file_ = std::make_unique<LineFile>("access_log", std::make_unique<Records>(logs_));
+  file_->set_path(path_);
+}
+
+void AccessLogFile::close(bool writes_waiting) {
+  if (!file_) return;
+  if (writes_waiting) {
     file_->stop();
-    earlier_.written += file_->counts().written;
-    earlier_.lost += file_->counts().lost;
-    file_.reset();
-    return;
+  } else {
+    file_->stop_without_waiting_lines();
   }
-  if (!file_) {
-    for (auto& log : logs_) log->open();
-    file_ = std::make_unique<LineFile>("access_log", std::make_unique<Records>(logs_));
-  }
-  file_->set_path(config.path);
+  const LineFile::Counts counts = file_->counts();
+  earlier_.written += counts.written;
+  earlier_.lost += counts.taken - counts.written;
+  file_.reset();
 }
 
 AccessLogCounts AccessLogFile::counts() const {
   const LineFile::Counts file = file_ ? file_->counts() : LineFile::Counts{};
   AccessLogCounts all{.written = earlier_.written + file.written,
                       .lost = earlier_.lost + file.lost};
-  for (const auto& log : logs_) all.dropped += log->dropped();
+  for (const auto& log : logs_) {
+    all.dropped += log->dropped();
+    all.over_rate += log->over_rate();
+  }
   return all;
 }
 

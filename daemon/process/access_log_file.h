@@ -27,13 +27,18 @@ class AccessLogFile {
 
   // Returns the part of a worker. Lives as long as this object.
   AccessLog& of_worker(size_t i) { return *logs_.at(i); }
-  // Applies the path of `config`. Call it before the workers get `config`.
+  // Applies the path of `config`. Call it before the workers get `config`; if the path is empty,
+  // after all have got it. Waits for the file of another path for up to LineFile::kStopTime.
   void set(const AccessLogConfig& config);
   AccessLogCounts counts() const;
 
  private:
+  // Ends the thread of file_, if there is one.
+  void close(bool writes_waiting);
+
   std::vector<std::unique_ptr<AccessLog>> logs_;
   LineFile::Counts earlier_;        // of files that were closed
+  std::string path_;                // of file_
   std::unique_ptr<LineFile> file_;  // reads logs_; null: the node has no access log
 };
 

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/process/access_log_file.h"
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <cstdlib>
 #include <filesystem>
@@ -11,6 +13,7 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
+#include "base/descriptor.h"
 #include "daemon/metrics/function_metrics.h"
 
 namespace hat {
@@ -92,6 +95,47 @@ TEST_F(AccessLogFileTest, TheLinesOfAllWorkersAreInTheFile) {
   file.of_worker(1).add(call("put").call, Logged::kSampled);
   file.set(none);
   EXPECT_EQ(file.counts().written, 3u);
+}
+
+TEST_F(AccessLogFileTest, AnotherPathHelpsWhileTheFileBlocks) {
+  const fs::path pipe = folder_ / "pipe";
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  const Descriptor reader(open(pipe.c_str(), O_RDONLY | O_NONBLOCK));
+  AccessLogFile file(1, 1);
+  file.set({.path = pipe, .location = {}});
+  const auto add = [&](const char* method) {
+    file.of_worker(0).add(call(method).call, Logged::kSampled);
+  };
+  uint64_t added = 0;
+  // More than the pipe and a batch have: the thread hangs, and the queue becomes full.
+  for (; file.counts().dropped == 0; ++added) add("old");
+  std::this_thread::sleep_for(2 * LineFile::kInterval);
+  file.set(config_);
+  for (int i = 0; i < 2000 && !text().contains("new"); ++i) {
+    std::this_thread::sleep_for(5ms);
+    add("new");
+    ++added;
+  }
+  EXPECT_THAT(text(), HasSubstr("\"new\""));
+  file.set({.path = "", .location = {}});
+  const AccessLogCounts counts = file.counts();
+  EXPECT_EQ(counts.written + counts.lost + counts.dropped, added);
+}
+
+TEST_F(AccessLogFileTest, CountsTheRecordsThatItThrowsAway) {
+  const fs::path pipe = folder_ / "pipe";
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  const Descriptor reader(open(pipe.c_str(), O_RDONLY | O_NONBLOCK));
+  AccessLogFile file(1, 1);
+  file.set({.path = pipe, .location = {}});
+  uint64_t added = 0;
+  for (; file.counts().dropped == 0; ++added) {
+    file.of_worker(0).add(call().call, Logged::kSampled);
+  }
+  file.set({.path = "", .location = {}});
+  const AccessLogCounts counts = file.counts();
+  EXPECT_EQ(counts.written + counts.lost + counts.dropped, added);
+  EXPECT_GT(counts.lost, AccessLog::kQueueMax / 2);
 }
 
 TEST_F(AccessLogFileTest, CountsCallsThatItCouldNotLog) {

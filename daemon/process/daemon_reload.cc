@@ -144,10 +144,14 @@ void Daemon::set_node(const Configuration& fresh,
   }
   node_ = for_workers(fresh.node, listening);
   sockets_.endpoints = std::move(endpoints);
-  metrics_.access_log.set(node_->access_log);
+  // The thread of the access log begins before the workers have records for it, and ends when they
+  // have none.
+  const bool is_logged = !node_->access_log.path.empty();
+  if (is_logged) metrics_.access_log.set(node_->access_log);
   for (auto& thread : threads_) {
     thread->set_node(node_, applied_.routes, sockets_.endpoints, sockets_.link, applied_.numa);
   }
+  if (!is_logged) metrics_.access_log.set(node_->access_log);
   offer_takeover();
 }
 

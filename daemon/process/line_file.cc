@@ -18,6 +18,7 @@
 
 #include "base/counter.h"
 #include "base/descriptor.h"
+#include "daemon/process/write_news.h"
 
 namespace hat {
 namespace {
@@ -51,8 +52,9 @@ class Appender {
   bool open_at(const std::string& path) {
     constexpr mode_t kForOwnerAndGroup = 0640;
     // With O_NONBLOCK, open() fails for a pipe that no process reads, and does not wait for one.
-    file_ = Descriptor(::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK,
-                              kForOwnerAndGroup));
+    // With O_NOCTTY, a terminal does not become the daemon's.
+    constexpr int kFlags = O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
+    file_ = Descriptor(::open(path.c_str(), kFlags, kForOwnerAndGroup));
     is_cut_ = false;
     return file_.get() >= 0 && fcntl(file_.get(), F_SETFL, O_APPEND) == 0;
   }
@@ -78,6 +80,7 @@ class Appender {
 
 struct LineFile::Shared {
   const std::string name;
+  SharedCounter taken;
   SharedCounter written;
   SharedCounter lost;
   std::mutex mutex;
@@ -149,6 +152,14 @@ void LineFile::stop() {
   thread_.detach();
 }
 
+void LineFile::stop_without_waiting_lines() {
+  {
+    const std::lock_guard lock(shared_->mutex);
+    shared_->source.reset();
+  }
+  stop();
+}
+
 void LineFile::set_path(std::string path) {
   const std::lock_guard lock(shared_->mutex);
   shared_->path = std::move(path);
@@ -156,30 +167,36 @@ void LineFile::set_path(std::string path) {
 }
 
 LineFile::Counts LineFile::counts() const {
-  return {shared_->written.value(), shared_->lost.value()};
+  return {.written = shared_->written.value(),
+          .lost = shared_->lost.value(),
+          .taken = shared_->taken.value()};
 }
 
 void LineFile::run(const std::shared_ptr<Shared>& shared) {
   Appender file;
-  bool fails = false;
+  WriteNews news;
   bool is_full = false;  // the last batch was: there are probably more lines
   std::string text;
   std::string path;
   while (shared->wait_for_lines(text, path, is_full)) {
+    shared->taken.add(lines_in(text));
     const size_t bytes = file.append(path, text);
-    const int error = errno;
+    const int error = bytes == text.size() ? 0 : errno;
     const uint64_t written = lines_in(std::string_view(text).substr(0, bytes));
     const uint64_t lost = lines_in(text) - written;
     shared->written.add(written);
     shared->lost.add(lost);
-    if (lost != 0 && !fails) {
-      LOG_EVERY_T(WARNING, 10) << shared->name << ": cannot write to " << path << ": "
-                               << std::strerror(error) << "; lines are lost until it accepts them";
+    switch (news.of(path, error, std::chrono::steady_clock::now())) {
+      case WriteNews::kNone:
+        break;
+      case WriteNews::kFails:
+        LOG(WARNING) << shared->name << ": cannot write to " << path << ": " << std::strerror(error)
+                     << "; lines are lost until it accepts them";
+        break;
+      case WriteNews::kWorksAgain:
+        LOG(INFO) << shared->name << ": writes to " << path << " again";
+        break;
     }
-    if (lost == 0 && fails) {
-      LOG_EVERY_T(INFO, 10) << shared->name << ": writes to " << path << " again";
-    }
-    fails = lost != 0;
     is_full = text.size() >= kBatchBytes;
     text.clear();
   }

@@ -9,7 +9,8 @@
 //           program has renamed or removed the file, the thread makes a new one. Lines are written
 //           whole, at the end (O_APPEND), so several processes can write to one file.
 // Errors    Lines that cannot be written are lost and counted. The thread logs the first error, and
-//           when it can write again; it tries to open the file again for the next lines.
+//           when it can write again (daemon/process/write_news.h); it tries to open the file again
+//           for the next lines.
 #pragma once
 
 #include <chrono>
@@ -42,6 +43,7 @@ class LineFile {
   struct Counts {
     uint64_t written = 0;  // lines
     uint64_t lost = 0;     // lines that could not be written
+    uint64_t taken = 0;    // lines; after stop(), those that are not written are lost
   };
 
   // Starts the thread. `name` is its name, of at most 15 bytes, and begins its messages.
@@ -56,6 +58,8 @@ class LineFile {
   void set_path(std::string path);
   // Writes the records that wait, and ends the thread. If the file blocks for kStopTime, gives up.
   void stop();
+  // As stop(), but leaves the records that wait in their queues.
+  void stop_without_waiting_lines();
   Counts counts() const;
 
  private:

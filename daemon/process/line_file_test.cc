@@ -3,9 +3,11 @@
 
 #include <fcntl.h>
 #include <gmock/gmock.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -175,6 +177,39 @@ TEST_F(LineFileTest, CountsLinesForWhichTheDiskHasNoSpace) {
   EXPECT_EQ(file_->counts().written, 0u);
 }
 
+// While it exists, the files of this process cannot grow beyond `bytes`.
+class SizeLimit {
+ public:
+  explicit SizeLimit(rlim_t bytes) : handler_(std::signal(SIGXFSZ, SIG_IGN)) {
+    EXPECT_EQ(getrlimit(RLIMIT_FSIZE, &before_), 0);
+    const rlimit limit{bytes, before_.rlim_max};
+    EXPECT_EQ(setrlimit(RLIMIT_FSIZE, &limit), 0);
+  }
+  ~SizeLimit() {
+    EXPECT_EQ(setrlimit(RLIMIT_FSIZE, &before_), 0);
+    std::signal(SIGXFSZ, handler_);
+  }
+
+ private:
+  rlimit before_{};
+  void (*handler_)(int);
+};
+
+TEST_F(LineFileTest, EndsALineThatWasCut) {
+  file_->set_path(path_);
+  {
+    const SizeLimit limit(10);
+    waiting_->add("a line that is cut");
+    ASSERT_TRUE(has_lost(1));
+  }
+  waiting_->add("next");
+  ASSERT_TRUE(has_written(1));
+  waiting_->add("last");
+  ASSERT_TRUE(has_written(2));
+  EXPECT_THAT(text_of(path_), StrEq("a line tha\nnext\nlast\n"));
+  EXPECT_EQ(file_->counts().lost, 1u);
+}
+
 TEST_F(LineFileTest, CountsLinesOfAPipeThatNobodyReads) {
   ASSERT_EQ(mkfifo(path_.c_str(), 0600), 0);
   file_->set_path(path_);
@@ -195,6 +230,18 @@ TEST_F(LineFileTest, EndsAlthoughTheFileBlocks) {
   ASSERT_TRUE(comes_true([&] { return waiting_->size() < 3000; }));
   file_.reset();
   EXPECT_GT(waiting_->size(), 0u) << "the thread blocked";
+}
+
+TEST_F(LineFileTest, CanLeaveTheWaitingLinesInTheirQueue) {
+  ASSERT_EQ(mkfifo(path_.c_str(), 0600), 0);
+  const Descriptor reader(open(path_.c_str(), O_RDONLY | O_NONBLOCK));
+  file_->set_path(path_);
+  for (int i = 0; i < 3000; ++i) waiting_->add(std::string(1000, 'x'));
+  ASSERT_TRUE(comes_true([&] { return waiting_->size() < 3000; }));
+  file_->stop_without_waiting_lines();
+  const size_t left = waiting_->size();
+  EXPECT_GT(left, 0u);
+  EXPECT_EQ(file_->counts().taken, 3000 - left);
 }
 
 }  // namespace

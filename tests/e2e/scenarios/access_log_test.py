@@ -3,10 +3,13 @@
 
 import itertools
 import json
+import pathlib
 import re
+import subprocess
+import tempfile
 
 from fleet import LINK_PORT, Fleet, add, main_in_a_network_namespace
-from setting import Callers, Client, edit
+from setting import PROGRAMS, Callers, Client, edit
 from slow_probe import SlowProbe
 from nodes import ask, wait_until
 
@@ -24,7 +27,9 @@ class AccessLog(Fleet):
                                  access_log={"path": str(self.path), **log})
 
     def lines(self, path=None):
-        return [json.loads(line) for line in (path or self.path).read_text(encoding="utf-8").splitlines()]
+        # Without the last line if the daemon has written only a part of it yet.
+        text = (path or self.path).read_text(encoding="utf-8")
+        return [json.loads(line) for line in text.split("\n")[:-1]]
 
     def metric(self, node, series):
         status, page = ask(node.admin, "GET", "/metrics")
@@ -33,6 +38,10 @@ class AccessLog(Fleet):
 
     def lost(self, node):
         return self.metric(node, 'hatrpc_access_log_dropped_total{reason="write_failed"}')
+
+    def assert_none_dropped(self, node):
+        for reason in ("queue_full", "rate", "write_failed"):
+            self.assertEqual(self.metric(node, f'hatrpc_access_log_dropped_total{{reason="{reason}"}}'), 0, reason)
 
     def reload(self, node, change):
         edit(node, change)
@@ -72,6 +81,7 @@ class AccessLog(Fleet):
                 files.append(self.path.with_suffix(f".{number}"))
                 self.path.rename(files[-1])
         self.assertEqual(load.errors, [])
+        self.assert_none_dropped(client)
         client.stop()
         self.assertEqual(sum(len(self.lines(file)) for file in files if file.exists()), load.calls)
 
@@ -79,11 +89,13 @@ class AccessLog(Fleet):
         client = self.start(sample_one_in=1)
         with Callers(self.nodes, 2, add) as load:
             wait_until("calls were made", lambda: load.calls > 100, 30)
+            self.assert_none_dropped(client)
             old = client.take_over()
             self.assertEqual(old.wait(timeout=30), 0)
             before = load.calls
             wait_until("calls were made", lambda: load.calls > before + 100, 30)
         self.assertEqual(load.errors, [])
+        self.assert_none_dropped(client)
         client.stop()
         self.assertEqual(len(self.lines()), load.calls)
 
@@ -119,6 +131,21 @@ class AccessLog(Fleet):
         [line] = self.lines()
         self.assertEqual((line["logged"], line["method"], line["outcome"], line["reason"]),
                          ("failed", "echo", "local_error", "too_large"))
+
+    def test_a_check_warns_of_a_path_that_is_not_a_file(self):
+        with tempfile.TemporaryDirectory() as folder:
+            config = pathlib.Path(folder) / "hatrpcd.yaml"
+            for path, warning in ((folder, f"{folder} is a folder"), (f"{folder}/a.jsonl", None),
+                                  (f"{folder}/missing/a.jsonl", "missing: No such file or directory")):
+                config.write_text(json.dumps({"node": "a", "fabric": "tcp", "access_log": {"path": path}}),
+                                  encoding="utf-8")
+                done = subprocess.run([PROGRAMS / "hatrpcd", "--check", "--config", config], capture_output=True,
+                                      text=True, check=False, timeout=60)
+                self.assertEqual(done.returncode, 0, done.stderr)
+                if warning:
+                    self.assertRegex(done.stderr, f"warning: access_log.path: .*{warning}")
+                else:
+                    self.assertNotIn("access_log", done.stderr)
 
 
 if __name__ == "__main__":
