@@ -2,6 +2,7 @@
 // hatctl/connections.cc: formats the answer of /connections as text.
 #include "base/quantities.h"
 #include "hatctl/pages.h"
+#include "hatctl/report_gaps.h"
 #include "hatctl/shown_text.h"
 
 namespace hat::hatctl {
@@ -39,7 +40,10 @@ std::string connection_carrier(const json& connection) {
 std::string connections_text(const json& answer, const Terminal& terminal) {
   const json& connections = answer.at("connections");
   const auto open = answer.at("open").get<uint64_t>();
-  std::string text = plural(open, "connection") + " of local clients";
+  const std::string gaps = report_gaps(answer);
+  if (open == 0 && !gaps.empty()) return gaps;
+  std::string text = gaps + plural(open, "connection") + " of local clients";
+  if (!gaps.empty()) text += " in the other workers";
   if (connections.empty()) return text + "\n";
   if (connections.size() < open) {
     text += ", of which these " + std::to_string(connections.size()) + " come first by " +

@@ -9,6 +9,7 @@
 #include "base/printable.h"
 #include "base/quantities.h"
 #include "hatctl/pages.h"
+#include "hatctl/report_gaps.h"
 #include "hatctl/shown_text.h"
 
 namespace hat::hatctl {
@@ -37,13 +38,16 @@ std::string hints_text(const json& hints, const Terminal& terminal) {
 
 std::string deadline_text(const json& deadline, const json& function) {
   if (function.at("oneway")) return "none, because the function is oneway.";
-  const std::string own = deadline.at("ms").is_null()
-                              ? "none."
-                              : deadline.at("ms").dump() + " ms, from " +
-                                    (deadline.at("from") == "timeout_ms" ? "the hint timeout_ms."
-                                                                         : "limits.call_timeout.");
   // The deadline of a client does not hold for calls that may be oneway.
-  if (function.at("method") == "_other") return own;
+  const bool can_be_clients = function.at("method") != "_other";
+  if (deadline.at("ms").is_null()) {
+    return can_be_clients ? "none, unless the client sends one (THeader, client_timeout)."
+                          : "none.";
+  }
+  const std::string own =
+      deadline.at("ms").dump() + " ms, from " +
+      (deadline.at("from") == "timeout_ms" ? "the hint timeout_ms." : "limits.call_timeout.");
+  if (!can_be_clients) return own;
   return own + " A shorter one that the client sends (THeader, client_timeout) comes first.";
 }
 
@@ -51,11 +55,21 @@ std::string retries_text(const json& page, bool is_oneway) {
   if (is_oneway) return "none, because the function is oneway.";
   if (page.at("retry_percent") == 0) return "none: limits.retry_percent is 0.";
   if (page.at("retry_request_bytes") == 0) return "none: limits.retry_request is 0.";
-  return page.at("idempotent")
-             ? "A call that is lost with its link, its lane or the server's connection can be sent "
-               "again, even if the server may have seen it, because the function is idempotent."
-             : "A failed call can be sent again only if the server has certainly not seen it, "
-               "because the function is not idempotent.";
+  const bool is_idempotent = page.at("idempotent");
+  if (!is_idempotent && !page.at("several_peers").get<bool>()) {
+    return "none: the function is not idempotent, and no endpoint of this node has several peers.";
+  }
+  return std::string(
+             is_idempotent
+                 ? "A call that is lost with its link, its lane or the server's connection can be "
+                   "sent again, even if the server may have seen it, because the function is "
+                   "idempotent."
+                 : "A failed call can be sent again only if the server has certainly not seen it, "
+                   "because the function is not idempotent, and only by an endpoint with several "
+                   "peers.") +
+         " Not if its client connection has its own connection to the server, as with mode mirror "
+         "from the first call that reaches the server; and not if the request is larger than " +
+         exact_size_text(page.at("retry_request_bytes")) + " (limits.retry_request).";
 }
 
 std::string carrier_text(const json& carrier) {
@@ -75,25 +89,59 @@ std::string requests_text(const json& way) {
   return small == large ? small : small + "; large: " + large;
 }
 
-// Returns whether a new connection of a client can get the peer, or why not.
-std::string choice_text(const json& way) {
-  if (way.at("state") == "idle") return "when a call needs it: the link is idle";
-  if (way.at("state") != "up") {
-    const std::string error = shown_text(way.at("last_error"));
-    return "no: the link is " + shown_text(way.at("state")) + (error.empty() ? "" : ": " + error);
-  }
+// Returns for how long calls avoid the peer, and why; empty if they do not.
+std::string avoided_text(const json& way) {
   const json& ejection = way.at("ejection");
-  if (way.at("avoided") && !ejection.is_null()) {
-    const std::string why = shown_text(ejection.at("why"));
-    return (way.at("candidate") ? "yes, as no other is left: " : "no: ") + ejection_text(ejection) +
-           (why.empty() ? "" : " (" + why + ")");
+  if (!way.at("avoided").get<bool>() || ejection.is_null()) return "";
+  const std::string why = shown_text(ejection.at("why"));
+  return ejection_text(ejection) + (why.empty() ? "" : " (" + why + ")");
+}
+
+// Returns whether a new connection of a client can get a peer whose link is not up.
+std::string choice_without_link(const json& way) {
+  std::string text = "when a call needs it: the link is idle";
+  if (way.at("state") == "connecting") {
+    text = "perhaps: connections wait for its first attempt";
+  } else if (way.at("state") != "idle") {
+    const std::string error = shown_text(way.at("last_error"));
+    text = "no: the link is " + shown_text(way.at("state")) + (error.empty() ? "" : ": " + error);
   }
-  if (way.at("slow")) {
-    return std::string(way.at("candidate") ? "yes, as no other is left: " : "no: ") +
-           "its calls take much longer than those of other peers";
+  const std::string avoided = avoided_text(way);
+  return avoided.empty() ? text : text + "; " + avoided;
+}
+
+// Returns whether a new connection of a client can get the peer, or why not. `chosen` is a peer of
+// the same endpoint and worker that it can get; null if there is none.
+std::string choice_text(const json& way, const json* chosen) {
+  if (way.at("state") != "up") return choice_without_link(way);
+  constexpr const char* kSlow = "its calls take much longer than those of other peers";
+  const std::string avoided = avoided_text(way);
+  if (way.at("candidate")) {
+    if (!avoided.empty()) return "yes, as no better one is left: " + avoided;
+    return way.at("slow") ? std::string("yes, as no better one is left: ") + kSlow : "yes";
   }
-  if (way.at("candidate")) return "yes";
-  return "no: peers in the zone of this node come first";
+  // Peers differ first in whether calls avoid them, then in their zones.
+  if (!avoided.empty() && (chosen == nullptr || avoided_text(*chosen).empty())) {
+    return "no: " + avoided;
+  }
+  const bool has_nearer = chosen != nullptr && chosen->at("is_near") && !way.at("is_near");
+  if (way.at("slow") && !has_nearer) return std::string("no: ") + kSlow;
+  return "no: peers in the zone of this node come first" + (avoided.empty() ? "" : "; " + avoided);
+}
+
+// By worker and endpoint, a peer that a new connection of a client can get.
+using ChosenPeers = std::map<std::pair<uint64_t, std::string>, const json*>;
+
+std::pair<uint64_t, std::string> choice_of(const json& way) {
+  return {way.at("worker"), way.at("endpoint")};
+}
+
+ChosenPeers chosen_peers(const json& ways) {
+  ChosenPeers chosen;
+  for (const json& way : ways) {
+    if (way.at("candidate")) chosen.emplace(choice_of(way), &way);
+  }
+  return chosen;
 }
 
 // Returns a table of the peers of each endpoint. The workers share a row if they do the same.
@@ -104,9 +152,11 @@ std::string ways_text(const json& ways, const Terminal& terminal) {
     std::string weight;
   };
   std::map<std::array<std::string, 4>, Row> rows;
+  const ChosenPeers chosen = chosen_peers(ways);
   for (const json& way : ways) {
+    const auto best = chosen.find(choice_of(way));
     Row& row = rows[{shown_text(way.at("endpoint")), shown_text(way.at("peer")), requests_text(way),
-                     choice_text(way)}];
+                     choice_text(way, best == chosen.end() ? nullptr : best->second)}];
     ++row.workers;
     row.unanswered += way.at("unanswered").get<uint64_t>();
     row.weight = way.at("weight").dump();
@@ -126,11 +176,19 @@ std::string ways_text(const json& ways, const Terminal& terminal) {
   return table.text(terminal);
 }
 
-std::string peers_of(const json& ways, const Terminal& terminal) {
+std::string peers_of(const json& page, const Terminal& terminal) {
+  const json& ways = page.at("ways");
+  const std::string gaps = report_gaps(page);
+  if (ways.empty() && !gaps.empty()) return "\n" + gaps;
   if (ways.empty()) {
-    return paragraph("peers", "no endpoint of this node has peers for the service", terminal);
+    return paragraph("peers",
+                     page.at("endpoints").empty()
+                         ? "no endpoint has this service as its `service`; multiplexed calls use "
+                           "the peers of the endpoint on which they come"
+                         : "the service's endpoint has no peers at present",
+                     terminal);
   }
-  return "\n" + ways_text(ways, terminal) + "\n" +
+  return "\n" + gaps + ways_text(ways, terminal) + "\n" +
          paragraph("choice",
                    "Connections that need a peer choose among those with \"yes\", by weight and by "
                    "the calls in flight. A connection stays with its peer while the server keeps "
@@ -202,7 +260,7 @@ Result<std::string> function_called(const json& routes, const std::string& wante
   std::vector<std::string_view> known(texts.begin(), texts.end());
   for (const Name& name : all) known.emplace_back(name.function);
   return fail(ErrorCode::kNotFound, "no function is called '" + printable(wanted) + "'" +
-                                        did_you_mean(wanted, known) +
+                                        printable(did_you_mean(wanted, known)) +
                                         "; `hatctl routes` lists them, as Service.function");
 }
 
@@ -220,7 +278,7 @@ std::string explain_text(const json& routes, const json& page, const Terminal& t
                       terminal);
   }
   text += paragraph("recently", recent_text(page), terminal);
-  return text + peers_of(page.at("ways"), terminal);
+  return text + peers_of(page, terminal);
 }
 
 }  // namespace hat::hatctl

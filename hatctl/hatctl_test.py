@@ -317,6 +317,14 @@ endpoints:
         self.assertEqual((shown.returncode, shown.stdout), (1, ""))
         self.assertEqual(shown.stderr, "hatctl: this hatrpcd is too old to show slow calls: upgrade it\n")
 
+    def test_explain_names_a_reload_that_has_removed_the_function(self):
+        reloaded = FakeAdviser(self.a.folder, self.a.socket, {
+            "GET /explain?service=Kv&function=get": (404, "there is no such service or function")})
+        self.addCleanup(reloaded.end)
+        shown = self.a.hatctl("--socket", reloaded.server_address, "explain", "Kv.get")
+        self.assertEqual((shown.returncode, shown.stdout), (1, ""))
+        self.assertEqual(shown.stderr, "hatctl: hatrpcd has no such function: a reload has just removed it; try again\n")
+
     def test_advise_apply_edits_the_manifest_and_reloads(self):
         self.addCleanup(self.write_manifest, MANIFEST)
         self.write_manifest(MANIFEST.replace("get:", "get:  # often"))

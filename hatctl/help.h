@@ -154,6 +154,9 @@ slowest ones; and for each endpoint and peer:
                     its link is not up, calls failed there, or peers in this zone come
                     first
 
+These are the peers of the endpoints whose key service is the service. A multiplexed
+call uses the peers of the endpoint on which it comes.
+
 The exit status is 1 if there is no such function, or if several services have one with
 this name.
 
@@ -172,7 +175,8 @@ Shows each peer, and each address of a DNS name, as this node sees it:
   LANES        RDMA lanes, with the reason of those that carry no calls
   CONNECTIONS  connections of clients that use the peer
   IN FLIGHT    calls that are not answered
-  CALLS        since the start of hatrpcd; a call that was sent again counts again
+  CALLS        that were sent to the peer since this hatrpcd process began, also if it
+               took over from another one; a call that was sent again counts again
   ZONE         "near": in the zone of this node
 
 Further tables have the last error of each link that is not up, the peers that calls
@@ -188,8 +192,9 @@ Examples:
 Shows the connections of this node's clients: the process (for unix sockets and rings)
 or the address of the client, what the bytes are, the peer and the lane (or tcp) of
 their calls, the age, the calls and those in flight, the bytes in and out, and the
-bytes that hatrpcd holds of requests and replies. "own server connection": the peer
-keeps a connection to the server for this client alone.
+bytes that hatrpcd holds of requests and replies. AGE, CALLS, IN and OUT count since
+this hatrpcd process has the connection, also if it took the connection over. "own
+server connection": the peer keeps a connection to the server for this client alone.
 
       --by ORDER   the largest first: calls (default), unanswered, buffered, bytes, age
       --top N      how many, 1 to 1000 (default 20)

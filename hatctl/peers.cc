@@ -7,6 +7,7 @@
 #include "base/printable.h"
 #include "base/quantities.h"
 #include "hatctl/pages.h"
+#include "hatctl/report_gaps.h"
 #include "hatctl/shown_text.h"
 
 namespace hat::hatctl {
@@ -140,9 +141,10 @@ std::string ejection_text(const json& ejection) {
 
 std::string peers_text(const json& answer, const Terminal& terminal) {
   const json& peers = answer.at("peers");
-  if (peers.empty()) return "the configuration has no peers\n";
+  const std::string gaps = report_gaps(answer);
+  if (peers.empty()) return gaps.empty() ? "the configuration has no peers\n" : gaps;
   const std::string security = answer.at("link_security");
-  return "links " +
+  return gaps + "links " +
          (security == "tls" ? std::string("use TLS 1.3, both sides with a certificate")
                             : coloured("insecure", Colour::kRed, terminal) +
                                   ": neither authenticated nor encrypted") +

@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "base/nearest_word.h"
+#include "base/printable.h"
 #include "base/quantities.h"
 #include "base/whole_file.h"
 #include "daemon/tls/make_certificates.h"
@@ -69,9 +70,10 @@ Result<json> routes_called(const json& routes, const std::string& wanted) {
                       function.at("method").get<std::string>());
     }
   }
-  return fail(ErrorCode::kNotFound, "no service or function is called '" + wanted + "'" +
-                                        did_you_mean(wanted, {names.begin(), names.end()}) +
-                                        "; `hatctl routes` lists them, as Service.function");
+  return fail(ErrorCode::kNotFound,
+              "no service or function is called '" + printable(wanted) + "'" +
+                  printable(did_you_mean(wanted, {names.begin(), names.end()})) +
+                  "; `hatctl routes` lists them, as Service.function");
 }
 
 int run_routes(const Session& session) {
@@ -146,12 +148,17 @@ int apply(const Session& session, json advice) {
   return kDone;
 }
 
-// Asks for `path`, which older versions of hatrpcd do not have. After an error, which the user has
+// Asks for `path`, which older versions of hatrpcd do not have. The function that `path` may name
+// was in the answer to GET /routes a moment ago. After an error, which the user has
 // been shown, returns the exit status.
 std::expected<json, int> ask(const Session& session, const std::string& path,
                              const std::string& what) {
   const auto answer = session.client.get(path);
   if (!answer) return std::unexpected(complain(answer.error().message, kUnreachable));
+  if (answer->status == 404 && answer->body.contains("there is no such ")) {
+    return std::unexpected(complain(
+        "hatrpcd has no such function: a reload has just removed it; try again", kRefused));
+  }
   if (answer->status == 404) {
     return std::unexpected(
         complain("this hatrpcd is too old to " + what + ": upgrade it", kRefused));

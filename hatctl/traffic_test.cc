@@ -9,9 +9,11 @@ namespace {
 
 using nlohmann::json;
 using testing::AllOf;
+using testing::EndsWith;
 using testing::HasSubstr;
 using testing::MatchesRegex;
 using testing::Not;
+using testing::StartsWith;
 
 const Terminal kUnlimited;
 
@@ -40,7 +42,11 @@ json peer_row(const char* name, std::vector<json> links) {
 }
 
 json peers_answer(std::vector<json> peers) {
-  return {{"link_security", "tls"}, {"peers", std::move(peers)}};
+  return {{"link_security", "tls"},
+          {"workers", 2},
+          {"workers_silent", 0},
+          {"left_out", 0},
+          {"peers", std::move(peers)}};
 }
 
 // Returns the line of the page that begins with this word.
@@ -111,6 +117,25 @@ TEST(Peers, ANodeWithoutPeersHasASentence) {
   EXPECT_EQ(peers_text(peers_answer({}), kUnlimited), "the configuration has no peers\n");
 }
 
+constexpr const char* kOneIsSilent =
+    "1 of 2 workers did not answer in time; this list lacks them\n";
+
+TEST(Peers, AWorkerThatDoesNotAnswerIsNamed) {
+  json none = peers_answer({});
+  none["workers_silent"] = 1;
+  EXPECT_EQ(peers_text(none, kUnlimited), kOneIsSilent) << "nobody knows that there are no peers";
+  json one = peers_answer({peer_row("host-b", {link_of_worker("up", 70)})});
+  EXPECT_THAT(peers_text(one, kUnlimited), Not(HasSubstr("did not answer")));
+  one["workers_silent"] = 1;
+  EXPECT_THAT(peers_text(one, kUnlimited), StartsWith(kOneIsSilent));
+}
+
+TEST(Peers, ALongListSaysThatItIsNotWhole) {
+  json answer = peers_answer({peer_row("host-b", {link_of_worker("up", 70)})});
+  answer["left_out"] = 17;
+  EXPECT_THAT(peers_text(answer, kUnlimited), HasSubstr("it lacks 17 links of workers to peers\n"));
+}
+
 json connection_row(const char* endpoint) {
   return {{"endpoint", endpoint},
           {"service", "Kv"},
@@ -131,18 +156,24 @@ json connection_row(const char* endpoint) {
           {"worker", 0}};
 }
 
+json connections_answer(uint64_t open, std::vector<json> shown) {
+  return {{"workers", 2},
+          {"workers_silent", 0},
+          {"open", open},
+          {"order", "calls"},
+          {"connections", std::move(shown)}};
+}
+
 TEST(Connections, ALineHasTheClientAndItsCalls) {
   json bound = connection_row("shm:/run/kv.ring");
   bound.update({{"kind", "ring"}, {"pid", 4711}, {"client", ""}, {"has_own_server", true}});
   json waiting = connection_row("unix:/run/kv.sock");
   waiting.update({{"peer", ""}, {"carrier", ""}, {"waits", "link"}, {"protocol", "opaque (tls)"}});
-  const std::string text =
-      connections_text({{"open", 10'000},
-                        {"order", "calls"},
-                        {"connections", {connection_row("tcp:127.0.0.1:9090"), bound, waiting}}},
-                       kUnlimited);
-  EXPECT_THAT(text, testing::StartsWith("10000 connections of local clients, of which these 3 come "
-                                        "first by calls\n"));
+  const std::string text = connections_text(
+      connections_answer(10'000, {connection_row("tcp:127.0.0.1:9090"), bound, waiting}),
+      kUnlimited);
+  EXPECT_THAT(text, StartsWith("10000 connections of local clients, of which these 3 come "
+                               "first by calls\n"));
   EXPECT_THAT(line_that_begins_with(text, "tcp:127.0.0.1:9090"),
               MatchesRegex("tcp:127.0.0.1:9090 +tcp:127.0.0.1:40000 +tcp +framed binary +host-b +"
                            "tcp +1 min 1 s +20k +4 +2 KiB +4 KiB +0 B"));
@@ -154,9 +185,19 @@ TEST(Connections, ALineHasTheClientAndItsCalls) {
 }
 
 TEST(Connections, NoneIsASentence) {
-  EXPECT_EQ(connections_text({{"open", 0}, {"order", "calls"}, {"connections", json::array()}},
-                             kUnlimited),
+  EXPECT_EQ(connections_text(connections_answer(0, {}), kUnlimited),
             "0 connections of local clients\n");
+}
+
+TEST(Connections, AWorkerThatDoesNotAnswerIsNamed) {
+  json answer = connections_answer(0, {});
+  answer["workers_silent"] = 1;
+  EXPECT_EQ(connections_text(answer, kUnlimited), kOneIsSilent);
+  json other = connections_answer(1, {connection_row("tcp:127.0.0.1:9090")});
+  other["workers_silent"] = 1;
+  EXPECT_THAT(connections_text(other, kUnlimited),
+              StartsWith(std::string(kOneIsSilent) +
+                         "1 connection of local clients in the other workers\n"));
 }
 
 json routes_with(std::vector<std::pair<const char*, std::vector<const char*>>> services) {
@@ -224,6 +265,11 @@ json explain_answer(std::vector<json> ways) {
           {"idempotent", false},
           {"retry_percent", 20},
           {"retry_request_bytes", 65'536},
+          {"several_peers", true},
+          {"endpoints", json::array({"tcp:127.0.0.1:9090"})},
+          {"workers", 2},
+          {"workers_silent", 0},
+          {"left_out", 0},
           {"ways", std::move(ways)},
           {"serves", nullptr},
           {"recent", {{"window_s", 600.0}, {"client", calls}, {"server", none}}},
@@ -273,13 +319,19 @@ TEST(Explain, APageHasThePlanAndWhatCallsUseNow) {
   EXPECT_THAT(line("host-f"), HasSubstr("no: ejected for 2 s (overloaded)"));
   EXPECT_THAT(line("host-g"), HasSubstr("no: peers in the zone of this node come first"));
   EXPECT_THAT(line("host-h"), HasSubstr("no: its calls take much longer than those of other"));
-  EXPECT_THAT(line("host-i"), HasSubstr("yes, as no other is left: its calls take much longer"));
+  EXPECT_THAT(line("host-i"), HasSubstr("yes, as no better one is left: its calls take much"));
 }
 
 TEST(Explain, ARetryNeedsAnIdempotentFunctionOrAServerThatHasNotSeenTheCall) {
   const json all = routes_with({{"Kv", {"get"}}});
   json one = explain_answer({});
-  EXPECT_THAT(explain_text(all, one, kUnlimited), HasSubstr("no endpoint of this node has peers"));
+  EXPECT_THAT(explain_text(all, one, kUnlimited),
+              AllOf(HasSubstr("only by an endpoint with several peers"), HasSubstr("mode mirror"),
+                    HasSubstr("larger than 64KiB (limits.retry_request)")));
+  one["several_peers"] = false;
+  EXPECT_THAT(explain_text(all, one, kUnlimited),
+              HasSubstr("retries    none: the function is not idempotent, and no endpoint of this "
+                        "node has several peers.\n"));
   one["idempotent"] = true;
   EXPECT_THAT(explain_text(all, one, kUnlimited), HasSubstr("even if the server may have seen it"));
   one["retry_percent"] = 0;
@@ -290,6 +342,71 @@ TEST(Explain, ARetryNeedsAnIdempotentFunctionOrAServerThatHasNotSeenTheCall) {
   EXPECT_THAT(explain_text(oneway, one, kUnlimited),
               AllOf(HasSubstr("retries    none, because the function is oneway"),
                     HasSubstr("deadline   none, because the function is oneway")));
+}
+
+TEST(Explain, WithoutATimeoutOnlyAClientSetsADeadline) {
+  json page = explain_answer({});
+  page["deadline"] = {{"ms", nullptr}, {"from", ""}};
+  json all = routes_with({{"Kv", {"get"}}});
+  EXPECT_THAT(
+      explain_text(all, page, kUnlimited),
+      HasSubstr("deadline   none, unless the client sends one (THeader, client_timeout).\n"));
+  all["services"][0]["functions"][0]["method"] = "_other";
+  EXPECT_THAT(explain_text(all, page, kUnlimited), HasSubstr("deadline   none.\n"));
+}
+
+TEST(Explain, WithoutPeersThePageSaysWhatIsKnown) {
+  const json all = routes_with({{"Kv", {"get"}}});
+  json page = explain_answer({});
+  EXPECT_THAT(explain_text(all, page, kUnlimited), HasSubstr("endpoint has no peers at present\n"));
+  page["endpoints"] = json::array();
+  EXPECT_THAT(explain_text(all, page, kUnlimited),
+              HasSubstr("no endpoint has this service as its `service`; multiplexed calls use the "
+                        "peers of the endpoint on which they come\n"));
+  page["workers_silent"] = 1;
+  EXPECT_THAT(explain_text(all, page, kUnlimited),
+              AllOf(HasSubstr(kOneIsSilent), Not(HasSubstr("no endpoint"))));
+  json some = explain_answer({way_row("host-b", "up")});
+  some["workers_silent"] = 1;
+  EXPECT_THAT(explain_text(all, some, kUnlimited), HasSubstr(kOneIsSilent));
+}
+
+TEST(Explain, TheReasonIsTheFirstDifferenceFromAPeerThatIsChosen) {
+  const json ejection = {
+      {"state", "ejected"}, {"left_s", 2}, {"failures", 0}, {"why", "overloaded"}};
+  const auto way = [&](const char* name, const char* state, bool candidate, bool avoided) {
+    json one = way_row(name, state);
+    one.update({{"candidate", candidate}, {"avoided", avoided}});
+    if (avoided) one["ejection"] = ejection;
+    return one;
+  };
+  json near = way("host-b", "up", true, true);
+  near["is_near"] = true;
+  json other_worker = way("host-h", "up", true, false);
+  other_worker["worker"] = 1;
+  const std::string text = explain_text(
+      routes_with({{"Kv", {"get"}}}),
+      explain_answer({near, way("host-c", "up", false, true),
+                      way("host-d", "connecting", false, false), way("host-e", "idle", false, true),
+                      way("host-f", "idle", false, false), other_worker}),
+      kUnlimited);
+  const auto line = [&](const char* peer) {
+    return line_that_begins_with(text, std::string("tcp:127.0.0.1:9090  ") + peer);
+  };
+  const std::string avoided = "ejected for 2 s (overloaded)";
+  EXPECT_THAT(line("host-b"), EndsWith("  yes, as no better one is left: " + avoided));
+  EXPECT_THAT(line("host-c"),
+              EndsWith("  no: peers in the zone of this node come first; " + avoided));
+  EXPECT_THAT(line("host-d"), EndsWith("  perhaps: connections wait for its first attempt"));
+  EXPECT_THAT(line("host-e"), EndsWith("  when a call needs it: the link is idle; " + avoided));
+  EXPECT_THAT(line("host-f"), EndsWith("  when a call needs it: the link is idle"));
+  EXPECT_THAT(line("host-h"), EndsWith("  yes"));
+}
+
+TEST(Explain, ANameThatIsProposedHasNoControlCharacters) {
+  const json all = routes_with({{"Kv", {"get\x1b[m"}}});
+  EXPECT_THAT(function_called(all, "get[m").error().message,
+              AllOf(HasSubstr("did you mean 'get?[m'?"), Not(HasSubstr("\x1b"))));
 }
 
 }  // namespace

@@ -90,7 +90,10 @@ Answer advice(const Request& request) { return json_answer(advice_json(request.c
 
 Answer slow(const Request& request) { return json_answer(slow_json(request.control)); }
 
-Answer peers(const Request& request) { return json_answer(peers_json(request.control)); }
+Answer peers(const Request& request) {
+  return json_answer(request.value("avoided") == "1" ? avoided_peers_json(request.control)
+                                                     : peers_json(request.control));
+}
 
 Answer connections(const Request& request) {
   const auto list = connections_json(request.control, request.value("by"), request.value("top"));

@@ -81,7 +81,9 @@ Result<json> connections_json(Control& control, const std::string& by, const std
   json connections = json::array();
   for (const ConnectionReport& one : report.shown) connections.push_back(connection_json(one));
   const double took = std::chrono::duration<double, std::micro>(report.longest).count();
-  return json{{"open", report.open},
+  return json{{"workers", control.workers().size()},
+              {"workers_silent", report.silent},
+              {"open", report.open},
               {"order", *named},
               {"worker_us", rounded(took, 1)},
               {"connections", std::move(connections)}};

@@ -12,8 +12,9 @@ namespace hat {
 inline constexpr size_t kConnectionsShown = 100;   // without `top`
 inline constexpr size_t kConnectionsMost = 1'000;  // the largest `top`
 
-// Returns {open, order, worker_us, connections: [CONNECTION]}: of the `open` connections of local
-// clients those that come first. `by`, the parameter of the request, is the order: "calls" (or ""),
+// Returns {workers, workers_silent (as in /peers; their connections are missing and do not count),
+// open, order, worker_us, connections: [CONNECTION]}: of the `open` connections of local clients
+// those that come first. `by`, the parameter of the request, is the order: "calls" (or ""),
 // "unanswered", "buffered", "bytes" or "age"; the largest number comes first. `top` is the number
 // of elements, from 1 to kConnectionsMost; "" means kConnectionsShown. `worker_us` is the longest
 // processor time that a worker used for the report. CONNECTION: {endpoint, service, kind:
@@ -22,7 +23,8 @@ inline constexpr size_t kConnectionsMost = 1'000;  // the largest `top`
 // has_own_server (the peer keeps a connection to the server for this client alone), carrier ("tcp",
 // the protocols of the RDMA lane, or "" if there is no stream), waits: ""|"link"|"lane"|"end" (it
 // is ending), age_s, calls, unanswered, bytes_in, bytes_out, buffered (bytes in this daemon),
-// worker}.
+// worker}. age_s, calls, bytes_in and bytes_out begin when this process gets the connection, also
+// if another process hands it over.
 // Returns an error if a parameter has another value.
 Result<nlohmann::json> connections_json(Control& control, const std::string& by,
                                         const std::string& top);

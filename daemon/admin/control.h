@@ -57,6 +57,21 @@ struct ClientProcess {
   std::string address;  // of a TCP connection, as tcp:HOST:PORT; otherwise empty
 };
 
+// Holds the answers of the workers to one question. A worker whose event loop does not respond in
+// time gives none.
+template <class Report>
+struct WorkersReport {
+  size_t silent = 0;    // workers that did not answer
+  size_t left_out = 0;  // reports that are not in `shown`
+  std::vector<Report> shown;
+};
+
+// A peer at which calls of one worker failed.
+struct AvoidedReport {
+  size_t worker = 0;
+  AvoidedPeer avoided;
+};
+
 struct ConnectionReport {
   size_t worker = 0;
   ConnectionStatus status;
@@ -64,6 +79,7 @@ struct ConnectionReport {
 };
 
 struct ConnectionsReport {
+  size_t silent = 0;   // workers that did not answer, whose connections are not in this report
   size_t open = 0;     // connections of local clients
   Duration longest{};  // the longest processor time that a worker used for its part of the report
   std::vector<ConnectionReport> shown;  // of each worker the first ones
@@ -156,13 +172,17 @@ class Control {
   virtual const Observations& observations() const = 0;
   virtual const std::vector<const WorkerCounters*>& workers() const = 0;
   virtual std::vector<LinkReport> links() const = 0;
-  virtual std::vector<PeerReport> peers() const = 0;
+  // Returns the first `most` peers of each worker.
+  virtual WorkersReport<PeerReport> peers(size_t most) const = 0;
+  // Returns the peers at which calls failed, of each worker at most `most` reports.
+  virtual WorkersReport<AvoidedReport> avoided_peers(size_t most) const = 0;
   // Returns the connections of local clients that come first in `order`, at most `most` of each
   // worker.
   virtual ConnectionsReport connections(ConnectionOrder order, size_t most) const = 0;
-  // Returns how a call of this function that began now would reach each peer.
-  virtual std::vector<WayReport> ways_of(const std::string& service,
-                                         const std::string& method) const = 0;
+  // Returns how a call of this function that began now would reach each peer, of each worker at
+  // most `most` reports.
+  virtual WorkersReport<WayReport> ways_of(const std::string& service, const std::string& method,
+                                           size_t most) const = 0;
   virtual std::vector<LearnedReport> learned() const = 0;
   // Returns the slowest calls of the last minutes, in no order.
   virtual std::vector<SlowCallReport> slowest_calls() const = 0;

@@ -70,6 +70,20 @@ json ways_json(const std::vector<WayReport>& ways) {
   return all;
 }
 
+// Returns the addresses of the endpoints whose service this is.
+json endpoints_json(const std::string& service, const NodeConfig& node) {
+  json all = json::array();
+  for (const EndpointConfig& endpoint : node.endpoints) {
+    if (endpoint.service == service) all.push_back(to_string(endpoint.listen));
+  }
+  return all;
+}
+
+bool has_several_peers(const NodeConfig& node) {
+  return std::ranges::any_of(node.endpoints,
+                             [](const EndpointConfig& one) { return one.peers.size() > 1; });
+}
+
 json serves_json(const std::string& service, const NodeConfig& node) {
   const auto served = std::ranges::find(node.serves, service, &ServedConfig::service);
   if (served == node.serves.end()) return nullptr;
@@ -111,6 +125,7 @@ std::optional<json> explain_json(Control& control, const std::string& service,
   constexpr std::array kPriorities = {"low", "normal", "high"};
   const engine::Plan& plan = route.client.plan;
   const Limits& limits = control.node().limits;
+  const auto ways = control.ways_of(service, function, reports_of_worker(control));
   return json{{"service", service},
               {"function", function},
               {"hints", hints_json(route)},
@@ -119,7 +134,12 @@ std::optional<json> explain_json(Control& control, const std::string& service,
               {"idempotent", plan.idempotent},
               {"retry_percent", limits.retry_percent},
               {"retry_request_bytes", limits.retry_request_bytes_max},
-              {"ways", ways_json(control.ways_of(service, function))},
+              {"several_peers", has_several_peers(control.node())},
+              {"endpoints", endpoints_json(service, control.node())},
+              {"workers", control.workers().size()},
+              {"workers_silent", ways.silent},
+              {"left_out", ways.left_out},
+              {"ways", ways_json(ways.shown)},
               {"serves", serves_json(service, control.node())},
               {"recent", recent_json(route, control.observations())},
               {"slow", slow_share_json(route, control.slowest_calls())}};

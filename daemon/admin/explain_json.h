@@ -13,9 +13,11 @@ namespace hat {
 
 // Returns how calls of the function would be carried now, and why: {service, function, hints:
 // [HINT], deadline: {ms (or null: none), from: "timeout_ms"|"limits.call_timeout"|""}, priority,
-// idempotent, retry_percent and retry_request_bytes (as in `limits`), ways: [WAY], serves:
-// {upstream, mode} or null (this node does not serve it), recent: {window_s, client: CALLS, server:
-// CALLS}, slow: {kept (slowest calls of all functions), of_function, slowest_us}}.
+// idempotent, retry_percent and retry_request_bytes (as in `limits`), several_peers (an endpoint of
+// this node has several peers), endpoints: [text] (those that have this service as their key
+// `service`), workers, workers_silent and left_out (as in /peers), ways: [WAY], serves: {upstream,
+// mode} or null (this node does not serve it), recent: {window_s, client: CALLS, server: CALLS},
+// slow: {kept (slowest calls of all functions), of_function, slowest_us}}.
 // HINT: {of: "function"|"service", group: "hint"|"c_hint"|"s_hint", key, value}.
 // WAY, how a call that began now would reach a peer: {worker, endpoint, peer, state and last_error
 // (of the link), candidate (a new connection may get this peer), avoided, ejection: as AVOIDED in

@@ -35,13 +35,22 @@ class FakeControl final : public Control {
   const Observations& observations() const override { return observed; }
   const std::vector<const WorkerCounters*>& workers() const override { return views_; }
   std::vector<LinkReport> links() const override { return link_reports; }
-  std::vector<PeerReport> peers() const override { return peer_reports; }
+  WorkersReport<PeerReport> peers(size_t most) const override {
+    most_reports = most;
+    return {silent_workers, left_out, peer_reports};
+  }
+  WorkersReport<AvoidedReport> avoided_peers(size_t most) const override {
+    most_reports = most;
+    return {silent_workers, left_out, avoided_reports};
+  }
   ConnectionsReport connections(ConnectionOrder order, size_t most) const override {
     asked_for_connections.push_back({order, most});
     return connection_reports;
   }
-  std::vector<WayReport> ways_of(const std::string&, const std::string&) const override {
-    return way_reports;
+  WorkersReport<WayReport> ways_of(const std::string&, const std::string&,
+                                   size_t most) const override {
+    most_reports = most;
+    return {silent_workers, left_out, way_reports};
   }
   std::vector<LearnedReport> learned() const override { return learned_reports; }
   std::vector<SlowCallReport> slowest_calls() const override { return slow_reports; }
@@ -77,6 +86,10 @@ class FakeControl final : public Control {
   std::deque<WorkerCounters> counters;
   std::vector<LinkReport> link_reports;
   std::vector<PeerReport> peer_reports;
+  std::vector<AvoidedReport> avoided_reports;
+  size_t silent_workers = 0;
+  size_t left_out = 0;
+  mutable size_t most_reports = 0;  // of the last question
   ConnectionsReport connection_reports;
   mutable std::vector<std::pair<ConnectionOrder, size_t>> asked_for_connections;
   std::vector<WayReport> way_reports;

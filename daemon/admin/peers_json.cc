@@ -36,16 +36,22 @@ json avoided_json(size_t worker, const AvoidedPeer& avoided) {
   return one;
 }
 
-json endpoints_of(const std::string& peer, const NodeConfig& node) {
-  json all = json::array();
+// By peer, the endpoints that have it.
+using EndpointsOfPeers = std::map<std::string_view, json>;
+
+EndpointsOfPeers endpoints_of_peers(const NodeConfig& node) {
+  EndpointsOfPeers all;
   for (const EndpointConfig& endpoint : node.endpoints) {
-    if (std::ranges::find(endpoint.peers, peer) == endpoint.peers.end()) continue;
-    all.push_back({{"listen", to_string(endpoint.listen)}, {"service", endpoint.service}});
+    const json one = {{"listen", to_string(endpoint.listen)}, {"service", endpoint.service}};
+    for (const std::string& peer : endpoint.peers) {
+      all.try_emplace(peer, json::array()).first->second.push_back(one);
+    }
   }
   return all;
 }
 
-json peer_json(const PeerStatus& status, const NodeConfig& node) {
+json peer_json(const PeerStatus& status, const EndpointsOfPeers& endpoints) {
+  const auto own = endpoints.find(status.peer);
   return {{"peer", status.peer},
           {"address", status.address},
           {"group", status.group},
@@ -55,7 +61,7 @@ json peer_json(const PeerStatus& status, const NodeConfig& node) {
           {"is_near", status.is_near},
           {"weight", status.weight},
           {"link_version", nullptr},
-          {"endpoints", endpoints_of(status.peer, node)},
+          {"endpoints", own == endpoints.end() ? json::array() : own->second},
           {"unanswered", 0},
           {"calls", 0},
           {"streams", 0},
@@ -92,15 +98,42 @@ json ejection_json(const EjectionStatus& ejection) {
           {"why", ejection.why}};
 }
 
+size_t reports_of_worker(const Control& control) {
+  return std::max<size_t>(1, kReportsMost / std::max<size_t>(1, control.workers().size()));
+}
+
 json peers_json(Control& control) {
+  const auto report = control.peers(reports_of_worker(control));
+  const EndpointsOfPeers endpoints = endpoints_of_peers(control.node());
   json peers = json::array();
-  std::map<std::string, size_t> places;  // in `peers`
-  for (const PeerReport& report : control.peers()) {
-    const auto [place, is_new] = places.try_emplace(report.status.peer, peers.size());
-    if (is_new) peers.push_back(peer_json(report.status, control.node()));
-    add(report, peers[place->second]);
+  std::map<std::string_view, size_t> places;  // in `peers`
+  for (const PeerReport& one : report.shown) {
+    const auto [place, is_new] = places.try_emplace(one.status.peer, peers.size());
+    if (is_new) peers.push_back(peer_json(one.status, endpoints));
+    add(one, peers[place->second]);
   }
-  return {{"link_security", link_security(control.node())}, {"peers", std::move(peers)}};
+  return {{"link_security", link_security(control.node())},
+          {"workers", control.workers().size()},
+          {"workers_silent", report.silent},
+          {"left_out", report.left_out},
+          {"peers", std::move(peers)}};
+}
+
+json avoided_peers_json(Control& control) {
+  const auto report = control.avoided_peers(reports_of_worker(control));
+  std::map<std::string_view, json> by_peer;
+  for (const AvoidedReport& one : report.shown) {
+    json& avoided = by_peer.try_emplace(one.avoided.peer, json::array()).first->second;
+    avoided.push_back(avoided_json(one.worker, one.avoided));
+  }
+  json peers = json::array();
+  for (auto& [peer, avoided] : by_peer) {
+    peers.push_back({{"peer", peer}, {"avoided", std::move(avoided)}});
+  }
+  return {{"workers", control.workers().size()},
+          {"workers_silent", report.silent},
+          {"left_out", report.left_out},
+          {"peers", std::move(peers)}};
 }
 
 }  // namespace hat

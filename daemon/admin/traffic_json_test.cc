@@ -39,7 +39,8 @@ TEST(PeersJson, APeerHasTheLinksOfAllWorkers) {
   down.status.last_error = "no route";
   down.status.calls = 5;
   down.status.avoided = {
-      {"tcp:127.0.0.1:9090",
+      {"host-b",
+       "tcp:127.0.0.1:9090",
        {.state = EjectionStatus::State::kEjected, .left = 750ms, .why = "upstream_unreachable"}}};
   control.peer_reports = {up, report_of_peer(0, "host-c", engine::LinkState::kIdle), down};
   const json answer = peers_json(control);
@@ -65,6 +66,31 @@ TEST(PeersJson, APeerHasTheLinksOfAllWorkers) {
   EXPECT_EQ(second.at("workers").at(0).at("in_state_s"), nullptr) << "nobody needs the link";
 }
 
+TEST(PeersJson, SaysWhatTheWorkersDidNotReport) {
+  FakeControl control;
+  control.silent_workers = 1;
+  control.left_out = 5;
+  for (const json& answer : {peers_json(control), avoided_peers_json(control)}) {
+    EXPECT_EQ(answer.at("workers"), FakeControl::kWorkers);
+    EXPECT_EQ(answer.at("workers_silent"), 1);
+    EXPECT_EQ(answer.at("left_out"), 5);
+    EXPECT_EQ(control.most_reports, kReportsMost / FakeControl::kWorkers);
+  }
+}
+
+TEST(PeersJson, TheShortAnswerHasThePeersAtWhichCallsFailed) {
+  FakeControl control;
+  const AvoidedPeer avoided{
+      "host-b", "tcp:127.0.0.1:9090", {.left = 0s, .failures = 2, .why = "overloaded"}};
+  control.avoided_reports = {{1, avoided}, {0, avoided}};
+  const json peers = avoided_peers_json(control).at("peers");
+  ASSERT_EQ(peers.size(), 1u);
+  EXPECT_EQ(peers.at(0).at("peer"), "host-b");
+  ASSERT_EQ(peers.at(0).at("avoided").size(), 2u);
+  EXPECT_EQ(peers.at(0).at("avoided").at(0).at("worker"), 1);
+  EXPECT_EQ(peers.at(0).at("avoided").at(0).at("state"), "failing");
+}
+
 ConnectionReport connection_with(size_t worker, uint64_t calls, size_t buffered) {
   ConnectionReport report{.worker = worker};
   report.status.calls = calls;
@@ -75,12 +101,15 @@ ConnectionReport connection_with(size_t worker, uint64_t calls, size_t buffered)
 TEST(ConnectionsJson, TheFirstOnesOfAllWorkersAreShown) {
   FakeControl control;
   control.connection_reports = {
+      .silent = 1,
       .open = 10'000,
       .longest = 1500us,
       .shown = {connection_with(0, 9, 1), connection_with(0, 5, 8), connection_with(1, 7, 3)}};
   control.connection_reports.shown[0].client.pid = 4711;
   const auto answer = connections_json(control, "", "2");
   ASSERT_TRUE(answer);
+  EXPECT_EQ(answer->at("workers"), FakeControl::kWorkers);
+  EXPECT_EQ(answer->at("workers_silent"), 1);
   EXPECT_EQ(answer->at("open"), 10'000);
   EXPECT_EQ(answer->at("worker_us"), 1500);
   EXPECT_EQ(answer->at("order"), "calls");
@@ -147,6 +176,19 @@ TEST(ExplainJson, AWayHasWhatCarriesACallNow) {
   EXPECT_EQ(
       shown.at("large"),
       json({{"protocols", ""}, {"why", "refused"}, {"last_error", "no memory"}, {"opens", false}}));
+}
+
+TEST(ExplainJson, SaysWhichEndpointsHaveTheService) {
+  FakeControl control;
+  control.config.endpoints = {{*parse_address("tcp:127.0.0.1:9090"), "Kv", {"host-b"}},
+                              {*parse_address("tcp:127.0.0.1:9091"), "Log", {"host-b", "host-c"}}};
+  control.silent_workers = 1;
+  const auto page = explain_json(control, "Kv", "get");
+  EXPECT_EQ(page->at("endpoints"), json::array({"tcp:127.0.0.1:9090"}));
+  EXPECT_EQ(page->at("several_peers"), true);
+  EXPECT_EQ(page->at("workers_silent"), 1);
+  control.config.endpoints.pop_back();
+  EXPECT_EQ(explain_json(control, "Kv", "get")->at("several_peers"), false);
 }
 
 TEST(ExplainJson, CountsTheFunctionsSlowCalls) {

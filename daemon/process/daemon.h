@@ -69,10 +69,11 @@ class Daemon final : public Control, private TakeoverEvents, private TakeoverOff
     return metrics_.worker_views;
   }
   std::vector<LinkReport> links() const override;
-  std::vector<PeerReport> peers() const override;
+  WorkersReport<PeerReport> peers(size_t most) const override;
+  WorkersReport<AvoidedReport> avoided_peers(size_t most) const override;
   ConnectionsReport connections(ConnectionOrder order, size_t most) const override;
-  std::vector<WayReport> ways_of(const std::string& service,
-                                 const std::string& method) const override;
+  WorkersReport<WayReport> ways_of(const std::string& service, const std::string& method,
+                                   size_t most) const override;
   std::vector<LearnedReport> learned() const override;
   std::vector<SlowCallReport> slowest_calls() const override;
   AccessLogCounts access_log() const override { return metrics_.access_log.counts(); }

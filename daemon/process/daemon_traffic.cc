@@ -30,14 +30,33 @@ ClientProcess client_of(int fd, Address::Kind kind) {
 
 }  // namespace
 
-std::vector<PeerReport> Daemon::peers() const {
-  std::vector<PeerReport> all;
+WorkersReport<PeerReport> Daemon::peers(size_t most) const {
+  WorkersReport<PeerReport> report;
   for (size_t i = 0; i < threads_.size(); ++i) {
-    auto peers = threads_[i]->ask([](Worker& worker) { return worker.peer_status(); });
-    if (!peers) continue;
-    for (PeerStatus& one : *peers) all.push_back({i, std::move(one)});
+    auto peers = threads_[i]->ask([most](Worker& worker) { return worker.peer_status(most); });
+    if (!peers) {
+      ++report.silent;
+      continue;
+    }
+    report.left_out += peers->left_out;
+    for (PeerStatus& one : peers->shown) report.shown.push_back({i, std::move(one)});
   }
-  return all;
+  return report;
+}
+
+WorkersReport<AvoidedReport> Daemon::avoided_peers(size_t most) const {
+  WorkersReport<AvoidedReport> report;
+  for (size_t i = 0; i < threads_.size(); ++i) {
+    auto avoided = threads_[i]->ask([](Worker& worker) { return worker.avoided_peers(); });
+    if (!avoided) {
+      ++report.silent;
+      continue;
+    }
+    const size_t shown = std::min(most, avoided->size());
+    report.left_out += avoided->size() - shown;
+    for (size_t k = 0; k < shown; ++k) report.shown.push_back({i, std::move((*avoided)[k])});
+  }
+  return report;
 }
 
 ConnectionsReport Daemon::connections(ConnectionOrder order, size_t most) const {
@@ -57,7 +76,10 @@ ConnectionsReport Daemon::connections(ConnectionOrder order, size_t most) const 
       answer.list.took += worker.reactor().cpu_time() - began;
       return answer;
     });
-    if (!part) continue;
+    if (!part) {
+      ++report.silent;
+      continue;
+    }
     report.open += part->list.open;
     report.longest = std::max(report.longest, part->list.took);
     for (size_t k = 0; k < part->clients.size(); ++k) {
@@ -67,16 +89,20 @@ ConnectionsReport Daemon::connections(ConnectionOrder order, size_t most) const 
   return report;
 }
 
-std::vector<WayReport> Daemon::ways_of(const std::string& service,
-                                       const std::string& method) const {
-  std::vector<WayReport> all;
+WorkersReport<WayReport> Daemon::ways_of(const std::string& service, const std::string& method,
+                                         size_t most) const {
+  WorkersReport<WayReport> report;
   for (size_t i = 0; i < threads_.size(); ++i) {
     auto ways = threads_[i]->ask(
-        [service, method](Worker& worker) { return worker.ways_of(service, method); });
-    if (!ways) continue;
-    for (WayToPeer& one : *ways) all.push_back({i, std::move(one)});
+        [service, method, most](Worker& worker) { return worker.ways_of(service, method, most); });
+    if (!ways) {
+      ++report.silent;
+      continue;
+    }
+    report.left_out += ways->left_out;
+    for (WayToPeer& one : ways->shown) report.shown.push_back({i, std::move(one)});
   }
-  return all;
+  return report;
 }
 
 }  // namespace hat

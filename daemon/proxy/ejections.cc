@@ -72,15 +72,19 @@ bool Ejections::is_avoided(std::string_view name, TimePoint now) const {
 }
 
 std::optional<EjectionStatus> Ejections::status(std::string_view name, TimePoint now) const {
-  using Now = EjectionStatus::State;
   const Member* const one = find(name);
-  if (one == nullptr || one->last + kForget <= now) return std::nullopt;
-  EjectionStatus status{.failures = one->failures, .why = one->why};
-  if (one->state == State::kUsed) return status;
-  status.state = now >= one->until               ? Now::kDue
-                 : one->state == State::kEjected ? Now::kEjected
-                                                 : Now::kTried;
-  status.left = std::max<Duration>(one->until - now, Duration::zero());
+  return one == nullptr ? std::nullopt : status_of(*one, now);
+}
+
+std::optional<EjectionStatus> Ejections::status_of(const Member& member, TimePoint now) {
+  using Now = EjectionStatus::State;
+  if (member.last + kForget <= now) return std::nullopt;
+  EjectionStatus status{.failures = member.failures, .why = member.why};
+  if (member.state == State::kUsed) return status;
+  status.state = now >= member.until               ? Now::kDue
+                 : member.state == State::kEjected ? Now::kEjected
+                                                   : Now::kTried;
+  status.left = std::max<Duration>(member.until - now, Duration::zero());
   return status;
 }
 

@@ -32,6 +32,9 @@ struct EjectionStatus {
     kDue,      // the time of the ejection is over; the next use is a trial
     kTried,    // a trial is running
   };
+  // Returns true if calls prefer other members.
+  bool is_avoided() const { return state == State::kEjected || state == State::kTried; }
+
   State state = State::kFailing;
   Duration left{};        // until the end of the ejection, or until another user may try
   uint32_t failures = 0;  // in a row, if kFailing
@@ -73,6 +76,14 @@ class Ejections {
   }
   // Returns the state of `name`; nullopt if it is as if it had never failed.
   std::optional<EjectionStatus> status(std::string_view name, TimePoint now) const;
+  // Calls use(name, status) for each member that has failed. Both arguments are valid only during
+  // the call.
+  template <class Use>
+  void for_each(TimePoint now, Use use) const {
+    for (const Member& one : all_) {
+      if (const auto status = status_of(one, now)) use(std::string_view(one.name), *status);
+    }
+  }
 
  private:
   //   kUsed ──▶ kEjected ──note_use()──▶ kTried ──success──▶ (no entry)
@@ -97,6 +108,7 @@ class Ejections {
   Member* find(std::string_view name);
   const Member* find(std::string_view name) const;
   static Duration eject(Member& member, TimePoint now);
+  static std::optional<EjectionStatus> status_of(const Member& member, TimePoint now);
   void succeed(std::string_view name);
   void use(std::string_view name, TimePoint now);
   bool is_avoided(std::string_view name, TimePoint now) const;

@@ -41,9 +41,10 @@
 
 namespace hat {
 
+struct AvoidedPeer;
 struct ConnectionList;
-struct PeerStatus;
-struct WayToPeer;
+struct PeerList;
+struct WayList;
 
 // The state of one link of a worker, for hatctl and for the readiness check.
 struct LinkStatus {
@@ -127,14 +128,16 @@ class Worker final : public IterationEvents {
 
   std::vector<LinkStatus> link_status() const;
   // --- Reports for hatctl; in worker_status.cc ---
-  // Returns a report for each peer of the configuration, in its order.
-  std::vector<PeerStatus> peer_status() const;
+  // Returns a report for each of the first `most` peers of the configuration, in its order.
+  PeerList peer_status(size_t most = SIZE_MAX) const;
+  // Returns the peers of the configuration at which calls failed, by endpoint.
+  std::vector<AvoidedPeer> avoided_peers() const;
   // Returns the connections of clients that come first in `order`, at most `most`. The cost is
   // about 0.2 µs for each connection, and 1 µs for each one in the list.
   ConnectionList connection_status(ConnectionOrder order, size_t most) const;
   // Returns for each endpoint of the service and each of its peers how a call of the function would
-  // reach it now.
-  std::vector<WayToPeer> ways_of(std::string_view service, std::string_view method) const;
+  // reach it now; the first `most` of them.
+  WayList ways_of(std::string_view service, std::string_view method, size_t most = SIZE_MAX) const;
 
   // Sets what an earlier process has learned about functions with the hint `plan: learned`. Has no
   // effect on functions that this worker's clients have called before.

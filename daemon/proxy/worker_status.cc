@@ -2,19 +2,38 @@
 // daemon/proxy/worker_status.cc: the reports of a worker for hatctl.
 #include "daemon/proxy/worker_status.h"
 
+#include <glog/logging.h>
+
 #include <algorithm>
+#include <map>
 
 #include "base/printable.h"
 #include "daemon/proxy/worker.h"
 
 namespace hat {
 
-std::vector<PeerStatus> Worker::peer_status() const {
+std::vector<AvoidedPeer> Worker::avoided_peers() const {
+  std::vector<AvoidedPeer> all;
+  for (const auto& endpoint : local_.endpoints.all()) {
+    endpoint->ejected.for_each(
+        reactor_.now(), [&](std::string_view name, const EjectionStatus& ejection) {
+          std::string peer(name);
+          if (!peers_.contains(peer)) return;  // a reload has removed it
+          all.push_back({std::move(peer), to_string(endpoint->config.listen), ejection});
+        });
+  }
+  return all;
+}
+
+PeerList Worker::peer_status(size_t most) const {
   const TimePoint now = reactor_.now();
-  std::vector<PeerStatus> all;
-  for (const PeerConfig& config : node().peers) {
+  const std::vector<PeerConfig>& peers = node().peers;
+  PeerList list{.left_out = peers.size() - std::min(most, peers.size())};
+  std::multimap<std::string, AvoidedPeer> avoided;
+  for (AvoidedPeer& one : avoided_peers()) avoided.emplace(one.peer, std::move(one));
+  for (const PeerConfig& config : std::span(peers).first(peers.size() - list.left_out)) {
     const PeerLink& peer = peers_.at(config.name);
-    PeerStatus& status = all.emplace_back();
+    PeerStatus& status = list.shown.emplace_back();
     status.peer = config.name;
     status.address = link_text(config);
     status.group = config.group;
@@ -33,11 +52,8 @@ std::vector<PeerStatus> Worker::peer_status() const {
     status.unanswered = peer.unanswered();
     status.calls = peer.calls();
     if (peer.lanes() != nullptr) status.lanes = peer.lanes()->status();
-    for (const auto& endpoint : local_.endpoints.all()) {
-      if (auto ejection = endpoint->ejected.status(config.name, now)) {
-        status.avoided.push_back({to_string(endpoint->config.listen), *ejection});
-      }
-    }
+    const auto [begin, end] = avoided.equal_range(config.name);
+    for (auto one = begin; one != end; ++one) status.avoided.push_back(one->second);
     if (!peer.link().up()) continue;
     const engine::Hello& hello = peer.link().session().peer();
     status.node = printable(hello.node);
@@ -46,7 +62,7 @@ std::vector<PeerStatus> Worker::peer_status() const {
       status.names.push_back(printable(name));
     }
   }
-  return all;
+  return list;
 }
 
 ConnectionList Worker::connection_status(ConnectionOrder order, size_t most) const {
@@ -71,14 +87,20 @@ ConnectionList Worker::connection_status(ConnectionOrder order, size_t most) con
   return list;
 }
 
-std::vector<WayToPeer> Worker::ways_of(std::string_view service, std::string_view method) const {
+WayList Worker::ways_of(std::string_view service, std::string_view method, size_t most) const {
   const ServiceRoutes* const routes = routes_->find(service);
   if (routes == nullptr) return {};
   const Route& route = routes->find(method);
   const TimePoint now = reactor_.now();
-  std::vector<WayToPeer> all;
+  std::map<std::string_view, const PeerConfig*> configs;
+  for (const PeerConfig& peer : node().peers) configs.emplace(peer.name, &peer);
+  WayList list;
+  std::vector<WayToPeer>& all = list.shown;
   for (const auto& endpoint : local_.endpoints.all()) {
     if (endpoint->config.service != service) continue;
+    std::map<std::string_view, EjectionStatus> ejected;
+    endpoint->ejected.for_each(
+        now, [&](std::string_view name, const EjectionStatus& one) { ejected.emplace(name, one); });
     const size_t begin = all.size();
     int best = -1;
     const std::vector<std::string>& names = endpoint->config.peers;
@@ -90,9 +112,13 @@ std::vector<WayToPeer> Worker::ways_of(std::string_view service, std::string_vie
       way.endpoint = to_string(endpoint->config.listen);
       way.peer = names[i];
       way.state = peer.link().state();
-      way.last_error = printable(peer.link().last_error());
-      way.is_avoided = endpoint->ejected.avoids(names[i], now);
-      way.ejection = endpoint->ejected.status(names[i], now);
+      const auto config = configs.find(names[i]);
+      DCHECK(config != configs.end()) << names[i] << " has a link";
+      way.last_error = printable(error_of(*config->second, peer));
+      if (const auto failed = ejected.find(names[i]); failed != ejected.end()) {
+        way.is_avoided = failed->second.is_avoided();
+        way.ejection = failed->second;
+      }
       way.is_slow = names.size() > 1 && endpoint->speeds.avoids(i, now);
       way.is_near = peer.is_near();
       way.weight = peer.weight();
@@ -110,7 +136,9 @@ std::vector<WayToPeer> Worker::ways_of(std::string_view service, std::string_vie
                          rank_of(way.is_avoided, way.is_near, way.is_slow) == best;
     }
   }
-  return all;
+  list.left_out = all.size() - std::min(most, all.size());
+  all.resize(all.size() - list.left_out);
+  return list;
 }
 
 }  // namespace hat

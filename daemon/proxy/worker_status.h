@@ -20,8 +20,9 @@
 
 namespace hat {
 
-// The state of a peer as an endpoint sees it.
+// The state of a peer at which calls failed, as an endpoint sees it.
 struct AvoidedPeer {
+  std::string peer;
   std::string endpoint;  // the address on which it listens
   EjectionStatus ejection;
 };
@@ -43,9 +44,14 @@ struct PeerStatus {
   uint64_t sessions = 0;
   size_t streams = 0;     // client connections that use the link
   size_t unanswered = 0;  // calls
-  uint64_t calls = 0;     // that the peer got since the start; calls that were sent again count
+  uint64_t calls = 0;     // sent since the process began; a call that was sent again counts again
   std::vector<LaneStatus> lanes;
   std::vector<AvoidedPeer> avoided;
+};
+
+struct PeerList {
+  size_t left_out = 0;            // peers of the configuration that are not in `shown`
+  std::vector<PeerStatus> shown;  // in the order of the configuration
 };
 
 // The order of a list of connections.
@@ -105,6 +111,11 @@ struct WayToPeer {
   // path is TCP, or if the link takes no calls.
   std::optional<CarrierNow> small;
   std::optional<CarrierNow> large;
+};
+
+struct WayList {
+  size_t left_out = 0;  // ways that are not in `shown`
+  std::vector<WayToPeer> shown;
 };
 
 }  // namespace hat

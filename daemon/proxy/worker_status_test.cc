@@ -29,7 +29,7 @@ TEST(WorkerStatus, APeerHasItsLinkAndItsCalls) {
   pair.call(client, get_call(), get_reply());
   pair.send(client, get_call());
   pair.pass(50ms);
-  const std::vector<PeerStatus> peers = pair.caller().worker->peer_status();
+  const std::vector<PeerStatus> peers = pair.caller().worker->peer_status().shown;
   ASSERT_THAT(peers, SizeIs(1));
   const PeerStatus& peer = peers.front();
   EXPECT_EQ(peer.peer, "host-b");
@@ -45,7 +45,7 @@ TEST(WorkerStatus, APeerHasItsLinkAndItsCalls) {
   pair.caller_link()->end = true;
   pair.caller_link()->notify_readable();
   pair.reactor().advance(2s);
-  const PeerStatus down = pair.caller().worker->peer_status().front();
+  const PeerStatus down = pair.caller().worker->peer_status().shown.front();
   EXPECT_EQ(down.state, engine::LinkState::kDown);
   EXPECT_GE(down.in_state, 2s);
   EXPECT_EQ(down.link_version, 0u);
@@ -56,7 +56,7 @@ TEST(WorkerStatus, APeerHasItsLinkAndItsCalls) {
 
 TEST(WorkerStatus, APeerOfAnOlderVersionHasTheVersionThatBothKnow) {
   FakePair pair({.name = "get"}, {.link_version = 6});
-  EXPECT_EQ(pair.caller().worker->peer_status().front().link_version, 6u);
+  EXPECT_EQ(pair.caller().worker->peer_status().shown.front().link_version, 6u);
 }
 
 TEST(WorkerStatus, AConnectionHasItsCallsAndBytes) {
@@ -129,7 +129,7 @@ TEST(WorkerStatus, OfManyConnectionsTheFirstOnesAreReported) {
 TEST(WorkerStatus, AWayHasTheLaneThatACallWouldUse) {
   FakePair pair(latency_get());
   const Worker& worker = *pair.caller().worker;
-  std::vector<WayToPeer> ways = worker.ways_of("Kv", "get");
+  std::vector<WayToPeer> ways = worker.ways_of("Kv", "get").shown;
   ASSERT_THAT(ways, SizeIs(1));
   EXPECT_EQ(ways[0].peer, "host-b");
   EXPECT_TRUE(ways[0].is_candidate);
@@ -137,15 +137,15 @@ TEST(WorkerStatus, AWayHasTheLaneThatACallWouldUse) {
   EXPECT_EQ(ways[0].small->protocols, "");
   EXPECT_EQ(ways[0].small->why, Fallback::kOpening);
   EXPECT_TRUE(ways[0].small->is_first_call) << "asking opens no lane";
-  EXPECT_THAT(worker.peer_status()[0].lanes, IsEmpty());
+  EXPECT_THAT(worker.peer_status().shown[0].lanes, IsEmpty());
   const auto client = pair.connect_client();
   pair.call(client, get_call(), get_reply());
   pair.call(client, get_call(), get_reply());
-  ways = worker.ways_of("Kv", "get");
+  ways = worker.ways_of("Kv", "get").shown;
   const std::string up = ways[0].small->protocols;
   EXPECT_NE(up, "");
   EXPECT_EQ(worker.connection_status(ConnectionOrder::kCalls, 1).shown[0].carrier, up);
-  EXPECT_EQ(worker.peer_status()[0].lanes.at(0).protocol, up);
+  EXPECT_EQ(worker.peer_status().shown[0].lanes.at(0).protocol, up);
 }
 
 TEST(WorkerStatus, AWayToAnEjectedPeerHasTheReason) {
@@ -158,7 +158,7 @@ TEST(WorkerStatus, AWayToAnEjectedPeerHasTheReason) {
       frame_bytes({.kind = engine::FrameKind::kFail, .replies = 1, .stream = 1, .call = 1},
                   std::string(reinterpret_cast<const char*>(&meta), sizeof meta)));
   const Worker& worker = *pair.caller().worker;
-  const auto ways = worker.ways_of("Kv", "get");
+  const auto ways = worker.ways_of("Kv", "get").shown;
   ASSERT_THAT(ways, SizeIs(2));
   EXPECT_EQ(ways[0].peer, "host-b");
   EXPECT_TRUE(ways[0].is_avoided);
@@ -166,14 +166,32 @@ TEST(WorkerStatus, AWayToAnEjectedPeerHasTheReason) {
   ASSERT_TRUE(ways[0].ejection);
   EXPECT_EQ(ways[0].ejection->state, EjectionStatus::State::kEjected);
   EXPECT_EQ(ways[0].ejection->why, "upstream_unreachable");
-  const auto avoided = worker.peer_status()[0].avoided;
+  const auto avoided = worker.peer_status().shown[0].avoided;
   ASSERT_THAT(avoided, SizeIs(1));
   EXPECT_EQ(avoided[0].endpoint, "tcp:127.0.0.1:9090");
+  EXPECT_EQ(avoided[0].peer, "host-b");
+  ASSERT_THAT(worker.avoided_peers(), SizeIs(1));
+  EXPECT_EQ(worker.avoided_peers()[0].peer, "host-b");
+  EXPECT_THAT(worker.peer_status().shown[1].avoided, IsEmpty());
   EXPECT_EQ(ways[1].peer, "host-c");
   EXPECT_FALSE(ways[1].is_candidate) << "its link is not up";
   EXPECT_FALSE(ways[1].small);
-  const auto none = worker.ways_of("Nothing", "get");
+  const auto none = worker.ways_of("Nothing", "get").shown;
   EXPECT_THAT(none, IsEmpty());
+}
+
+TEST(WorkerStatus, AListHasAtMostTheReportsThatWereAskedFor) {
+  FakePair pair({.name = "get"}, {.is_one_of_two = true});
+  const Worker& worker = *pair.caller().worker;
+  const PeerList peers = worker.peer_status(1);
+  ASSERT_THAT(peers.shown, SizeIs(1));
+  EXPECT_EQ(peers.shown[0].peer, "host-b");
+  EXPECT_EQ(peers.left_out, 1u);
+  EXPECT_EQ(worker.peer_status(2).left_out, 0u);
+  const WayList ways = worker.ways_of("Kv", "get", 1);
+  ASSERT_THAT(ways.shown, SizeIs(1));
+  EXPECT_TRUE(ways.shown[0].is_candidate);
+  EXPECT_EQ(ways.left_out, 1u);
 }
 
 }  // namespace

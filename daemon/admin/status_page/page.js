@@ -412,13 +412,13 @@ function editText({group, key, from, to}) {
   return `${group}: ${key} ${from ?? "not set"} → ${to ?? "remove"}`;
 }
 
-function showAdvice(proposals) {
+function showAdvice({proposals}) {
   advice.show(proposals.map((one) => ({...one, name: `${one.service}.${one.function}`,
                                        edit: one.changes.map(editText).join("\n")})));
 }
 
 // `calls` has the slowest one first. The same call keeps its row.
-function showSlow(calls) {
+function showSlow({slow: calls}) {
   const now = Date.now() / 1000;
   slow.show(calls.slice(0, SLOW_SHOWN).map((call, i) => ({
     ...call, name: `${call.service}.${call.method}`, age: now - call.unix_time,
@@ -426,7 +426,7 @@ function showSlow(calls) {
   write(at("slow-rest"), calls.length > SLOW_SHOWN ? `${calls.length - SLOW_SHOWN} more` : "");
 }
 
-function showAvoided(peers) {
+function showAvoided({peers}) {
   avoided.show(peers.flatMap(({peer, avoided: all}) => all.map((one) => ({...one, peer}))));
 }
 
@@ -464,8 +464,15 @@ let looks = 0;
 
 async function ask(path) {
   const answer = await fetch(path, {cache: "no-store", signal: AbortSignal.timeout(TIMEOUT_MS)});
-  if (!answer.ok) throw new Error(`/${path} answers ${answer.status}`);
+  if (!answer.ok) throw Object.assign(new Error(`/${path} answers ${answer.status}`), {status: answer.status});
   return answer.json();
+}
+
+// Calls show() with the answer, or with `none` if hatrpcd is an older one, to which an operator has returned, that
+// does not know the path. After any other error the page keeps what it shows.
+async function showIfKnown(path, none, show) {
+  const answer = await ask(path).catch((error) => (error.status === 404 ? none : null));
+  if (answer !== null) show(answer);
 }
 
 async function look() {
@@ -477,12 +484,9 @@ async function look() {
   now.rates = ratesBetween(before, now);
   last = now;
   show(before, now);
-  // An older hatrpcd, to which an operator has returned, lacks these; the rest of the page still holds.
-  showSlow((await ask("slow").catch(() => ({slow: []}))).slow);
-  showAvoided((await ask("peers").catch(() => ({peers: []}))).peers);
-  if (looks++ % ADVICE_EVERY !== 0) return;
-  const {proposals} = await ask("advice").catch(() => ({proposals: []}));
-  showAdvice(proposals);
+  await Promise.all([showIfKnown("slow", {slow: []}, showSlow),
+                     showIfKnown("peers?avoided=1", {peers: []}, showAvoided)]);
+  if (looks++ % ADVICE_EVERY === 0) await showIfKnown("advice", {proposals: []}, showAdvice);
 }
 
 function show(before, now) {

@@ -52,7 +52,7 @@ TEST(StatusPage, HasANonceThatIsNewEachTime) {
 
 TEST(StatusPage, ShowsSlowCallsAndEjectedPeers) {
   for (const char* part :
-       {"id=\"slow-heading\">Slow calls<", "ask(\"slow\")", "ask(\"peers\")", "\"took_us\"",
+       {"id=\"slow-heading\">Slow calls<", "(\"slow\", {", "(\"peers?avoided=1\", {", "\"took_us\"",
         "\"waited_us\"", "\"wire_us\"", "\"peer_us\"", "\"server_us\"", "\"reply_us\""}) {
     EXPECT_THAT(kStatusPageText, HasSubstr(part));
   }

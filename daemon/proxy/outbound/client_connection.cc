@@ -501,7 +501,6 @@ bool ClientConnection::find_way(Call& call) {
   worker_.keep_polling(call.polling.client);
   if (!take_lane(call)) return wait_for_lane();
   call.ordinal = stream_.next_ordinal();
-  stream_.link().note_call();
   stream_.set_unanswered(calls_.size());
   return true;
 }

@@ -178,7 +178,10 @@ void OutboundStream::send_piece(Call* call, ByteStream& from, Bytes piece, bool 
     header.flags = 0;
   } while (!piece.empty());
   if (call == nullptr) return;
-  if (begins) call->times.sent = worker_.reactor().now();
+  if (begins) {
+    call->times.sent = worker_.reactor().now();
+    peer_->note_call();
+  }
   call->sent = true;
 }
 

@@ -113,6 +113,7 @@ class PeerLink final : public engine::LinkEvents, public PeerLanesEvents, public
   // Returns how many calls on this link are not answered.
   size_t unanswered() const { return unanswered_; }
   // Counts a call that is about to be sent.
+  // Counts a call whose first piece is sent to the peer.
   void note_call() { ++calls_; }
   // Returns how many calls the peer got on this link, and on those that it has replaced.
   uint64_t calls() const { return calls_; }
