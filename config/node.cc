@@ -378,7 +378,7 @@ AccessLogConfig read_access_log(const YamlValue& value) {
 }
 
 TracingConfig read_tracing(const YamlValue& value) {
-  TracingConfig tracing;
+  TracingConfig tracing{.location = value.location()};
   read_keys(value, "tracing", {into("path", true, tracing.path, read_file_name)});
   return tracing;
 }

@@ -204,6 +204,7 @@ struct AccessLogConfig {
 struct TracingConfig {
   // The file to which the daemon appends the spans of calls; empty: calls get no spans.
   std::string path;
+  SourceLocation location{};
 };
 
 // All limits of the daemon. Keys, units, defaults and ranges: config/limit_keys.h.

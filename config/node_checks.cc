@@ -176,6 +176,8 @@ void check_written_files(const NodeConfig& node, const std::string& file,
   check(node.learned, node.learned_location, "learned: the daemon replaces");
   used.push_back(node.learned);
   check(node.access_log.path, node.access_log.location, "access_log.path: the daemon appends to");
+  used.push_back(node.access_log.path);
+  check(node.tracing.path, node.tracing.location, "tracing.path: the daemon appends to");
 }
 
 void check_against(const NodeConfig& node, const Manifest& manifest, Diagnostics& diagnostics) {

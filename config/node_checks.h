@@ -14,9 +14,9 @@ namespace hat {
 // used twice, and links without a decision about their security.
 void check_node(const NodeConfig& node, Diagnostics& diagnostics);
 
-// Adds an error if a file that the daemon writes, `learned` or `access_log.path`, has another use
-// too. `file` is the node configuration. All paths must be absolute, or relative to the same
-// directory.
+// Adds an error if a file that the daemon writes, `learned`, `access_log.path` or `tracing.path`,
+// has another use too. `file` is the node configuration. All paths must be absolute, or relative to
+// the same directory.
 void check_written_files(const NodeConfig& node, const std::string& file, Diagnostics& diagnostics);
 
 }  // namespace hat

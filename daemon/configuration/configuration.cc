@@ -74,23 +74,25 @@ std::vector<NamedProfile> load_profiles(const NodeConfig& node, Diagnostics& dia
   return profiles;
 }
 
-// Warns if the daemon could not write its access log now. The daemon runs without it.
-void check_access_log(const AccessLogConfig& log, Diagnostics& diagnostics) {
-  if (log.path.empty()) return;
+// Warns if the daemon could not append to the file of `key` now. The daemon runs all the same, but
+// its `records` are lost. The path can be empty.
+void check_appends_to(const std::string& path, const SourceLocation& location,
+                      const std::string& key, const std::string& records,
+                      Diagnostics& diagnostics) {
+  if (path.empty()) return;
   std::error_code ignored;
-  if (std::filesystem::is_directory(log.path, ignored)) {
-    diagnostics.warning(log.location, "access_log.path: " + log.path +
-                                          " is a folder; calls are not logged until the key names "
-                                          "a file");
+  if (std::filesystem::is_directory(path, ignored)) {
+    diagnostics.warning(location, key + ": " + path + " is a folder; until the key names a file, " +
+                                      records + " are lost");
     return;
   }
-  if (access(log.path.c_str(), W_OK) == 0) return;
-  const std::string folder = std::filesystem::path(log.path).parent_path();
-  const char* const tested = errno == ENOENT ? folder.c_str() : log.path.c_str();
+  if (access(path.c_str(), W_OK) == 0) return;
+  const std::string folder = std::filesystem::path(path).parent_path();
+  const char* const tested = errno == ENOENT ? folder.c_str() : path.c_str();
   if (errno == ENOENT && access(folder.empty() ? "." : tested, W_OK | X_OK) == 0) return;
-  diagnostics.warning(log.location, "access_log.path: this user cannot write to " +
-                                        std::string(tested) + ": " + std::strerror(errno) +
-                                        "; until this is corrected, calls are not logged");
+  diagnostics.warning(location, key + ": this user cannot write to " + std::string(tested) + ": " +
+                                    std::strerror(errno) + "; until this is corrected, " + records +
+                                    " are lost");
 }
 
 std::shared_ptr<const TlsContext> load_tls(const NodeConfig& node, Diagnostics& diagnostics) {
@@ -133,7 +135,11 @@ Configuration load_configuration(const std::string& file, Diagnostics& diagnosti
   configuration.profiles = load_profiles(configuration.node, diagnostics);
   if (!diagnostics.any_errors()) place(configuration, std::move(allowed), diagnostics);
   configuration.tls = load_tls(configuration.node, diagnostics);
-  check_access_log(configuration.node.access_log, diagnostics);
+  const NodeConfig& node = configuration.node;
+  check_appends_to(node.access_log.path, node.access_log.location, "access_log.path",
+                   "lines of calls", diagnostics);
+  check_appends_to(node.tracing.path, node.tracing.location, "tracing.path", "spans of calls",
+                   diagnostics);
   check_against(configuration.node, configuration.manifest, diagnostics);
   return configuration;
 }

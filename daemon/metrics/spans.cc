@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/metrics/spans.h"
 
+#include <chrono>
 #include <string_view>
 
 namespace hat {
@@ -18,8 +19,23 @@ thrift::SpanId Spans::new_id() {
   return id;
 }
 
-CallTrace Spans::begin(const thrift::TraceContext& context, uint32_t text_at) {
+// Returns true if another span may begin in the second to which `now` belongs.
+bool Spans::may_begin(TimePoint now) {
+  if (now - second_ >= std::chrono::seconds(1)) {
+    second_ = now;
+    begun_ = 0;
+  }
+  if (begun_ == kSpansPerSecondMax) return false;
+  ++begun_;
+  return true;
+}
+
+CallTrace Spans::begin(const thrift::TraceContext& context, uint32_t text_at, TimePoint now) {
   if (!context.is_sampled) return {};
+  if (!may_begin(now)) {
+    dropped_.add();
+    return {};
+  }
   return {.is_recorded = true,
           .context = context,
           .span_id = new_id(),

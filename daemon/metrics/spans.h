@@ -4,6 +4,9 @@
 //
 // A span is a call as one daemon has seen it. Its parent is the span that the caller has named.
 //
+// Bounds   At most kSpansPerSecondMax calls of a second get a span: clients and peers choose which
+//          calls are sampled, and each span is a line in a file. Further calls count as dropped,
+//          and their requests stay unchanged.
 // Memory   A queue of kSpansMax spans for each worker, about 300 bytes each. If the queue is full,
 //          a span is dropped and counted.
 // Cost     record() copies the span; it takes no lock, and allocates memory only for the name of a
@@ -18,6 +21,7 @@
 
 #include "base/counter.h"
 #include "base/handoff_queue.h"
+#include "base/reactor.h"
 #include "daemon/metrics/call_record.h"
 #include "daemon/thrift/trace_context.h"
 
@@ -45,28 +49,33 @@ struct Span {
 class Spans {
  public:
   static constexpr size_t kSpansMax = 1024;
+  static constexpr uint32_t kSpansPerSecondMax = 1000;
 
   // Creates an object without spans. `seed` determines the ids of the spans.
   explicit Spans(uint64_t seed) : ids_(seed) {}
 
-  // Returns the trace of a call that has just begun. `text_at` is the offset of the text of
-  // `context` in the bytes of the request.
-  CallTrace begin(const thrift::TraceContext& context, uint32_t text_at);
+  // Returns the trace of a call that has begun at `now`, a time that never decreases. `text_at` is
+  // the offset of the text of `context` in the bytes of the request.
+  CallTrace begin(const thrift::TraceContext& context, uint32_t text_at, TimePoint now);
   // Adds the span of a call that has ended. `trace` is from begin().
   void record(const CallTrace& trace, SpanKind kind, const CallRecord& call);
 
   // Returns the oldest span that was recorded, and removes it; nullopt if there is none.
   std::optional<Span> pop() { return ended_.pop(); }
 
-  // Returns how many spans were dropped because the queue was full. Any thread may call this.
+  // Returns how many spans were dropped because the queue was full, or too many calls of a second
+  // were sampled. Any thread may call this.
   uint64_t dropped() const { return dropped_.value(); }
 
  private:
   thrift::SpanId new_id();
+  bool may_begin(TimePoint now);
 
   std::mt19937_64 ids_;
   HandoffQueue<Span> ended_{kSpansMax};
   Counter dropped_;
+  TimePoint second_{};  // when the present second has begun
+  uint32_t begun_ = 0;  // the spans of this second
 };
 
 }  // namespace hat

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <chrono>
 #include <set>
 #include <string>
 #include <thread>
@@ -20,35 +21,58 @@ thrift::TraceContext sampled_context() {
   return context;
 }
 
+using namespace std::chrono_literals;
+
 class SpansTest : public testing::Test {
  protected:
+  CallTrace begin(const thrift::TraceContext& context) {
+    now_ += 1ms;
+    return spans_.begin(context, 20, now_);
+  }
   void record(uint64_t bytes) {
-    spans_.record(spans_.begin(sampled_context(), 20), SpanKind::kClient,
+    spans_.record(begin(sampled_context()), SpanKind::kClient,
                   {.peer = "host-b", .request_bytes = bytes});
   }
 
   Spans spans_{1};
+  TimePoint now_{1h};
 };
 
 TEST_F(SpansTest, OnlySampledTracesAreRecorded) {
   thrift::TraceContext context = sampled_context();
-  EXPECT_TRUE(spans_.begin(context, 20).is_recorded);
+  EXPECT_TRUE(begin(context).is_recorded);
   context.is_sampled = false;
-  EXPECT_FALSE(spans_.begin(context, 20).is_recorded);
+  EXPECT_FALSE(begin(context).is_recorded);
 }
 
 TEST_F(SpansTest, TheParentOfALaterVersionStays) {
   thrift::TraceContext context = sampled_context();
-  EXPECT_EQ(spans_.begin(context, 20).parent_id_at, 20 + thrift::kParentIdAt);
+  EXPECT_EQ(begin(context).parent_id_at, 20 + thrift::kParentIdAt);
   context.is_known = false;
-  EXPECT_TRUE(spans_.begin(context, 20).is_recorded);
-  EXPECT_EQ(spans_.begin(context, 20).parent_id_at, 0u);
+  EXPECT_TRUE(begin(context).is_recorded);
+  EXPECT_EQ(begin(context).parent_id_at, 0u);
+}
+
+TEST_F(SpansTest, ASecondHasOnlySoMany) {
+  thrift::TraceContext unsampled = sampled_context();
+  unsampled.is_sampled = false;
+  for (int second = 1; second <= 2; ++second) {
+    now_ += 1s;
+    for (uint32_t i = 0; i < Spans::kSpansPerSecondMax; ++i) {
+      EXPECT_TRUE(spans_.begin(sampled_context(), 20, now_ + 999ms * (i % 2)).is_recorded);
+      EXPECT_FALSE(spans_.begin(unsampled, 20, now_).is_recorded) << "it does not count";
+    }
+    const CallTrace further = spans_.begin(sampled_context(), 20, now_ + 999ms);
+    EXPECT_FALSE(further.is_recorded);
+    EXPECT_EQ(further.parent_id_at, 0u) << "the request stays as it is";
+    EXPECT_EQ(spans_.dropped(), static_cast<uint64_t>(second));
+  }
 }
 
 TEST_F(SpansTest, IdsAreDifferentLowerCaseDigits) {
   std::set<std::string> ids;
   for (int i = 0; i < 1000; ++i) {
-    const auto id = spans_.begin(sampled_context(), 20).span_id;
+    const auto id = begin(sampled_context()).span_id;
     ids.emplace(id.begin(), id.end());
   }
   EXPECT_EQ(ids.size(), 1000u);
@@ -56,7 +80,7 @@ TEST_F(SpansTest, IdsAreDifferentLowerCaseDigits) {
     EXPECT_EQ(id.find_first_not_of("0123456789abcdef"), std::string::npos) << id;
   }
   const auto first_of = [](uint64_t seed) {
-    return Spans(seed).begin(sampled_context(), 20).span_id;
+    return Spans(seed).begin(sampled_context(), 20, {}).span_id;
   };
   EXPECT_EQ(first_of(7), first_of(7));
   EXPECT_NE(first_of(7), first_of(8)) << "workers have different seeds";

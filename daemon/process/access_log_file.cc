@@ -11,7 +11,6 @@
 namespace hat {
 namespace {
 
-using std::chrono::steady_clock;
 using std::chrono::system_clock;
 
 // The records of all workers.
@@ -20,19 +19,21 @@ class Records final : public LineSource {
   explicit Records(const std::vector<std::unique_ptr<AccessLog>>& logs) : logs_(logs) {}
 
   void take_lines(std::string& text, size_t enough) override {
-    const Duration to_system_time =
-        system_clock::now().time_since_epoch() - steady_clock::now().time_since_epoch();
+    const Duration to_system_time = unix_minus_steady();
     for (size_t i = 0; i < logs_.size(); ++i) {
+      const size_t worker = (first_ + i) % logs_.size();
       while (text.size() < enough) {
-        const auto logged = logs_[i]->pop();
+        const auto logged = logs_[worker]->pop();
         if (!logged) break;
-        text += access_line(*logged, i, to_system_time);
+        text += access_line(*logged, worker, to_system_time);
       }
     }
+    first_ = (first_ + 1) % logs_.size();
   }
 
  private:
   const std::vector<std::unique_ptr<AccessLog>>& logs_;
+  size_t first_ = 0;  // the worker with which the next text begins, so that each gets its turn
 };
 
 }  // namespace

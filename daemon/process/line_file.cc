@@ -17,7 +17,6 @@
 #include <utility>
 
 #include "base/counter.h"
-#include "base/descriptor.h"
 #include "daemon/process/write_news.h"
 
 namespace hat {
@@ -25,6 +24,16 @@ namespace {
 
 uint64_t lines_in(std::string_view text) {
   return static_cast<uint64_t>(std::ranges::count(text, '\n'));
+}
+
+// Returns true if the file at `path`, which is open as `file`, ends within a line. A process that
+// has ended while the disk was full can have left it so.
+bool ends_within_line(int file, const std::string& path) {
+  struct stat found {};
+  if (fstat(file, &found) != 0 || !S_ISREG(found.st_mode) || found.st_size == 0) return false;
+  const Descriptor reader(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  char last = '\n';
+  return pread(reader.get(), &last, 1, found.st_size - 1) == 1 && last != '\n';
 }
 
 // The file, as the thread sees it.
@@ -50,13 +59,10 @@ class Appender {
   }
 
   bool open_at(const std::string& path) {
-    constexpr mode_t kForOwnerAndGroup = 0640;
-    // With O_NONBLOCK, open() fails for a pipe that no process reads, and does not wait for one.
-    // With O_NOCTTY, a terminal does not become the daemon's.
-    constexpr int kFlags = O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
-    file_ = Descriptor(::open(path.c_str(), kFlags, kForOwnerAndGroup));
-    is_cut_ = false;
-    return file_.get() >= 0 && fcntl(file_.get(), F_SETFL, O_APPEND) == 0;
+    file_ = open_to_append(path);
+    if (file_.get() < 0) return false;
+    is_cut_ = ends_within_line(file_.get(), path);
+    return fcntl(file_.get(), F_SETFL, O_APPEND) == 0;
   }
 
   size_t write_all(std::string_view text) const {
@@ -77,6 +83,14 @@ class Appender {
 };
 
 }  // namespace
+
+Descriptor open_to_append(const std::string& path) {
+  constexpr mode_t kForOwnerAndGroup = 0640;
+  // With O_NONBLOCK, open() fails for a pipe that no process reads, and does not wait for one.
+  // With O_NOCTTY, a terminal does not become the daemon's.
+  constexpr int kFlags = O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
+  return Descriptor(::open(path.c_str(), kFlags, kForOwnerAndGroup));
+}
 
 struct LineFile::Shared {
   const std::string name;

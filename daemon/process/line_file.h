@@ -6,8 +6,10 @@
 // queues fill, and their owner counts the records for which there is no space.
 //
 // Rotation  Before each write the thread compares the file with the one at the path. If another
-//           program has renamed or removed the file, the thread makes a new one. Lines are written
-//           whole, at the end (O_APPEND), so several processes can write to one file.
+//           program has renamed or removed the file, the thread makes a new one. It writes at the
+//           end (O_APPEND), so several processes can write to one regular file; in a pipe, their
+//           lines can mix. If the disk becomes full, a line can be cut; the thread ends it before
+//           the next one, also if an earlier process has left it.
 // Errors    Lines that cannot be written are lost and counted. The thread logs the first error, and
 //           when it can write again (daemon/process/write_news.h); it tries to open the file again
 //           for the next lines.
@@ -20,7 +22,13 @@
 #include <string>
 #include <thread>
 
+#include "base/descriptor.h"
+
 namespace hat {
+
+// Opens the file at `path`, as a LineFile does, and makes it if there is none. The descriptor does
+// not block. On failure it is not open, and errno has the reason.
+Descriptor open_to_append(const std::string& path);
 
 // Has the records, and makes lines of them.
 //
@@ -56,7 +64,8 @@ class LineFile {
   // Sets the path of the file for the lines from now on. While the path is empty, the thread
   // sleeps, and the records stay in their queues.
   void set_path(std::string path);
-  // Writes the records that wait, and ends the thread. If the file blocks for kStopTime, gives up.
+  // Writes the records that wait, and ends the thread. If this takes longer than kStopTime, gives
+  // up: the other records are lost.
   void stop();
   // As stop(), but leaves the records that wait in their queues.
   void stop_without_waiting_lines();

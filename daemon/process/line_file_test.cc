@@ -110,6 +110,14 @@ TEST_F(LineFileTest, AppendsToAFileThatExists) {
   EXPECT_THAT(text_of(path_), StrEq("before\nafter\n"));
 }
 
+TEST_F(LineFileTest, EndsALineThatAnEarlierProcessHasCut) {
+  std::ofstream(path_) << "before\nhalf a li";
+  file_->set_path(path_);
+  waiting_->add("after");
+  ASSERT_TRUE(has_written(1));
+  EXPECT_THAT(text_of(path_), StrEq("before\nhalf a li\nafter\n"));
+}
+
 TEST_F(LineFileTest, WritesTheWaitingLinesBeforeItEnds) {
   file_->set_path(path_);
   std::string expected;

@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/process/span_log.h"
 
-#include <chrono>
+#include <glog/logging.h>
+
+#include <cerrno>
+#include <cstring>
 #include <random>
 #include <string>
+#include <utility>
 
 #include "daemon/process/span_json.h"
+#include "daemon/process/unix_time.h"
 
 namespace hat {
 namespace {
@@ -16,20 +21,22 @@ class SpanSource final : public LineSource {
       : json_(std::move(node)), spans_(std::move(spans)) {}
 
   void take_lines(std::string& text, size_t enough) override {
-    const TimePoint epoch =
-        std::chrono::steady_clock::now() - std::chrono::system_clock::now().time_since_epoch();
-    for (Spans* const spans : spans_) {
+    const TimePoint epoch(-unix_minus_steady());
+    for (size_t i = 0; i < spans_.size(); ++i) {
+      Spans& spans = *spans_[(first_ + i) % spans_.size()];
       while (text.size() < enough) {
-        const auto span = spans->pop();
+        const auto span = spans.pop();
         if (!span) break;
         json_.append(text, *span, epoch);
       }
     }
+    first_ = (first_ + 1) % spans_.size();
   }
 
  private:
   const SpanJson json_;
   const std::vector<Spans*> spans_;  // by worker
+  size_t first_ = 0;  // the worker with which the next text begins, so that each gets its turn
 };
 
 }  // namespace
@@ -43,7 +50,13 @@ SpanLog::SpanLog(const NodeConfig& node, size_t workers, uint64_t seed) {
   }
   file_ =
       std::make_unique<LineFile>("spans", std::make_unique<SpanSource>(node.node, std::move(all)));
-  file_->set_path(node.tracing.path);
+  // An operator must see a wrong path at the start, and not only when the first span is lost.
+  const std::string& path = node.tracing.path;
+  if (open_to_append(path).get() < 0) {
+    LOG(WARNING) << "spans: cannot write to " << path << ": " << std::strerror(errno)
+                 << "; spans are lost until it accepts them";
+  }
+  file_->set_path(path);
 }
 
 uint64_t SpanLog::lost() const {

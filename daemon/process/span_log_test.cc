@@ -30,7 +30,7 @@ class SpanLogTest : public testing::Test {
 
   void record(SpanLog& log, size_t worker) {
     Spans& spans = *log.of_worker(worker);
-    spans.record(spans.begin({.is_sampled = true}, 20), SpanKind::kClient,
+    spans.record(spans.begin({.is_sampled = true}, 20, {}), SpanKind::kClient,
                  {.counters = &function_.at(Side::kClient, worker)});
   }
   std::vector<nlohmann::json> lines() const {
@@ -53,6 +53,11 @@ TEST_F(SpanLogTest, WritesTheSpansOfAllWorkers) {
   EXPECT_EQ(log->lost(), 0u);
   log.reset();  // writes all spans first
   EXPECT_EQ(lines().size(), 7u);
+}
+
+TEST_F(SpanLogTest, MakesItsFileAtOnce) {
+  const SpanLog log(node_, 1, 1);
+  EXPECT_TRUE(fs::exists(node_.tracing.path));
 }
 
 TEST_F(SpanLogTest, CountsSpansThatAreLost) {

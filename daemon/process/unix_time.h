@@ -14,6 +14,26 @@ inline double unix_now() {
   return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
 }
 
+// Returns the time since 1970 minus the time of the steady clock. The thread can be interrupted
+// between two readings of clocks, so this reads the steady clock before and after the other one,
+// and uses the best of a few attempts.
+inline std::chrono::nanoseconds unix_minus_steady() {
+  using std::chrono::steady_clock;
+  constexpr std::chrono::microseconds kGoodGap{2};
+  constexpr int kAttemptsMax = 8;
+  std::chrono::nanoseconds difference{};
+  auto best = std::chrono::nanoseconds::max();
+  for (int i = 0; i < kAttemptsMax && best > kGoodGap; ++i) {
+    const auto before = steady_clock::now().time_since_epoch();
+    const auto unix_time = std::chrono::system_clock::now().time_since_epoch();
+    const std::chrono::nanoseconds gap = steady_clock::now().time_since_epoch() - before;
+    if (gap >= best) continue;
+    best = gap;
+    difference = unix_time - before - gap / 2;
+  }
+  return difference;
+}
+
 // Returns the time as text, such as "2026-11-30 02:10:12 UTC".
 inline std::string utc_text(int64_t unix_seconds) {
   const std::time_t time = unix_seconds;

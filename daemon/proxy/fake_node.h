@@ -212,6 +212,8 @@ class FakeNode {
 
   FakeReactor reactor;
   WorkerCounters counters;
+  AccessLog access_log{1};  // logs nothing until a test calls open() and set()
+  Spans spans{1};
   DetachedConnections detached;
   MetricsRegistry metrics{1};
 
@@ -259,7 +261,9 @@ class FakeNode {
             .node = std::make_shared<NodeConfig>(std::move(node)),
             .routes = std::move(routes),
             .counters = &counters,
+            .access_log = &access_log,
             .detached = &detached,
+            .spans = &spans,
             .seal = seal,
             .keeps_links = keeps_links};
   }

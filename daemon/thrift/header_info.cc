@@ -2,6 +2,7 @@
 #include "daemon/thrift/header_info.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace hat::thrift {
 namespace {
@@ -21,6 +22,7 @@ void HeaderInfo::begin() {
   varint_.clear();
   client_timeout_ms_ = 0;
   trace_at_ = 0;
+  has_trace_key_ = false;
   at_ = 0;
   awaited_ = Awaited::kBlock;
 }
@@ -116,7 +118,9 @@ void HeaderInfo::end_value() {
   if (key_ == Key::kClientTimeout) {
     client_timeout_ms_ = is_number_ && number_ <= kClientTimeoutMsMax ? number_ : 0;
   } else if (key_ == Key::kTraceparent) {
-    trace_at_ = traceparent_.is_valid() ? value_at_ : 0;
+    // It is not known which of several values the server uses, so none of them counts.
+    const bool is_only = !std::exchange(has_trace_key_, true);
+    trace_at_ = is_only && traceparent_.is_valid() ? value_at_ : 0;
     trace_ = traceparent_.context();
   }
   awaited_ = --pairs_left_ == 0 ? Awaited::kBlock : Awaited::kKeyLength;

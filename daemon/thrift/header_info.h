@@ -41,8 +41,8 @@ class HeaderInfo {
   // Returns the value of the last key `client_timeout` so far, in milliseconds. Returns 0 if there
   // is none, or if this value is not a number from 1 to kClientTimeoutMsMax.
   uint32_t client_timeout_ms() const { return client_timeout_ms_; }
-  // Returns the value of the last key `traceparent` so far; null if there is none, or if this value
-  // is not valid. The object is valid until begin().
+  // Returns the value of the key `traceparent`; null if there is none so far, or more than one, or
+  // if its value is not valid. The object is valid until begin().
   const TraceContext* trace() const { return trace_at_ == 0 ? nullptr : &trace_; }
   // Returns the offset of this value from the first byte after the transforms.
   uint32_t trace_at() const { return trace_at_; }
@@ -79,7 +79,8 @@ class HeaderInfo {
   uint32_t number_ = 0;      // the digits of the value so far
   uint32_t client_timeout_ms_ = 0;
   Awaited awaited_ = Awaited::kBlock;
-  Key key_ = Key::kOther;   // the key, as far as it was read
+  Key key_ = Key::kOther;       // the key, as far as it was read
+  bool has_trace_key_ = false;  // a key `traceparent` has come
   bool is_number_ = false;  // the value has only digits, and not too many, as far as it was read
 };
 

@@ -45,7 +45,7 @@ class ReferenceHeaderInfo {
     static const std::regex kFormat("([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})");
     const std::string text(traceparent_);
     std::smatch parts;
-    if (traceparent_.data() == nullptr || text.size() < kTraceparentBytes) return std::nullopt;
+    if (trace_keys_ != 1 || text.size() < kTraceparentBytes) return std::nullopt;
     const std::string start = text.substr(0, kTraceparentBytes);
     if (!std::regex_match(start, parts, kFormat) || parts[1] == "ff") return std::nullopt;
     const bool is_known = parts[1] == "00";
@@ -82,7 +82,9 @@ class ReferenceHeaderInfo {
         std::string lower(*key);
         std::ranges::transform(lower, lower.begin(),
                                [](unsigned char c) { return std::tolower(c); });
-        if (lower == kTraceparentKey) traceparent_ = *value;
+        if (lower != kTraceparentKey) continue;
+        traceparent_ = *value;
+        ++trace_keys_;
       }
     }
   }
@@ -111,6 +113,7 @@ class ReferenceHeaderInfo {
   std::string_view words_;  // the unread header words
   std::map<std::string, std::string_view> pairs_;
   std::string_view traceparent_;  // the last value of this key, in any case of its letters
+  int trace_keys_ = 0;            // how often this key has come
 };
 
 }  // namespace hat::thrift

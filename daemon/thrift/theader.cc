@@ -12,6 +12,15 @@ constexpr uint64_t kProtocolCompact = 2;
 
 }  // namespace
 
+bool may_have_header(std::span<const std::byte> start) {
+  const auto has_magic_after = [start](Framing framing) {
+    const size_t at = length_bytes(framing);
+    return start.size() >= at + 2 &&
+           big_endian16(reinterpret_cast<const uint8_t*>(start.data()) + at) == kMagic;
+  };
+  return has_magic_after(Framing::kHeader) || has_magic_after(Framing::kFramedHeader);
+}
+
 void HeaderReader::begin(uint32_t frame_bytes) {
   token_.clear();
   varint_.clear();

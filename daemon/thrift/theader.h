@@ -13,6 +13,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
 #include "daemon/thrift/cursor.h"
 #include "daemon/thrift/header_info.h"
@@ -24,6 +25,10 @@ namespace hat::thrift {
 // words, which have 4 bytes each.
 inline constexpr size_t kHeaderFixedBytes = 10;
 inline constexpr size_t kHeaderWordsAt = 8;
+
+// Returns false if a unit that begins with `start` has no THeader header: the magic number comes
+// neither after one length word nor after two.
+bool may_have_header(std::span<const std::byte> start);
 
 class HeaderReader {
  public:

@@ -121,11 +121,34 @@ TEST(Traceparent, IsFoundInAnyCaseOfItsKey) {
   }
 }
 
+TEST(Traceparent, DoesNotCountIfItsKeyComesTwice) {
+  for (const char* key : {"TRACEPARENT", "traceparenT"}) {
+    for (const std::string& text : {kSampledText, std::string("nonsense")}) {
+      const auto bytes = with_headers(kTracedDialects[0],
+                                      {{"traceparent", kSampledText}, {key, text}, {"z", "9"}});
+      EXPECT_FALSE(head_of(bytes).trace) << key << " " << text;
+      EXPECT_EQ(head_of(bytes).trace_at, 0u);
+    }
+  }
+}
+
 TEST(Traceparent, StandsBesideATimeout) {
   const Seen head = head_of(
       with_headers(kTracedDialects[1], {{"client_timeout", "250"}, {"traceparent", kSampledText}}));
   EXPECT_TRUE(head.trace);
   EXPECT_EQ(head.client_timeout_ms, 250u);
+}
+
+TEST(Traceparent, CanOnlyBeInAUnitThatMayHaveAHeader) {
+  for (const Dialect& dialect : kTracedDialects) {
+    const auto bytes = with_headers(dialect, {{"traceparent", kSampledText}});
+    EXPECT_TRUE(may_have_header(as_bytes(bytes)));
+    EXPECT_TRUE(may_have_header(as_bytes(bytes.substr(0, 10)).first(10)));
+    EXPECT_FALSE(may_have_header(as_bytes(bytes).first(5)));
+  }
+  for (const std::string_view other : {"", "\x80\1", "a plain text of some length"}) {
+    EXPECT_FALSE(may_have_header(as_bytes(other)));
+  }
 }
 
 TEST(Traceparent, IsReadFromPieces) {
@@ -174,7 +197,7 @@ TEST(Traceparent, OfADamagedHeaderIsReadAsTheReferenceReadsIt) {
     ASSERT_EQ(got.seen[0].trace_at, at) << seed << got;
     found += expected.has_value();
   }
-  EXPECT_GT(found, 2'000u);
+  EXPECT_GT(found, 1'000u);
 }
 
 }  // namespace

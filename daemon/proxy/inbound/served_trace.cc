@@ -3,14 +3,16 @@
 
 #include "daemon/proxy/inbound/served_calls.h"
 #include "daemon/thrift/message_reader.h"
+#include "daemon/thrift/theader.h"
 
 namespace hat {
 
-CallTrace begin_served_trace(Spans& spans, Bytes start) {
+CallTrace begin_served_trace(Spans& spans, Bytes start, TimePoint now) {
+  if (!thrift::may_have_header(start)) return {};
   thrift::MessageReader reader;
   if (reader.next(start).event != thrift::MessageReader::Event::kHead) return {};
   const thrift::Head& head = reader.head();
-  return head.trace == nullptr ? CallTrace() : spans.begin(*head.trace, head.trace_at);
+  return head.trace == nullptr ? CallTrace() : spans.begin(*head.trace, head.trace_at, now);
 }
 
 void end_served_trace(Spans* spans, const ServedCall& call, CallOutcome outcome, TimePoint now) {

@@ -15,9 +15,9 @@ namespace hat {
 
 struct ServedCall;
 
-// Returns the trace of a call that has just arrived. `start` is the first piece of its request; a
-// trace context that does not end in it is not found.
-CallTrace begin_served_trace(Spans& spans, Bytes start);
+// Returns the trace of a call that has arrived at `now`. `start` is the first piece of its
+// request; a trace context that does not end in it is not found.
+CallTrace begin_served_trace(Spans& spans, Bytes start, TimePoint now);
 
 // Records the span of a call that has ended at `now`, if it has one.
 void end_served_trace(Spans* spans, const ServedCall& call, CallOutcome outcome, TimePoint now);

@@ -146,7 +146,9 @@ void ServerStream::on_call(uint32_t lane, const FrameHeader& header, Bytes paylo
       is_denied ? route.server.polling : served_polling(route, header.flags, worker_.counters());
   worker_.keep_polling(call.polling);
   payload = payload.subspan(names);
-  if (worker_.spans() != nullptr) call.trace = begin_served_trace(*worker_.spans(), payload);
+  if (worker_.spans() != nullptr) {
+    call.trace = begin_served_trace(*worker_.spans(), payload, call.started);
+  }
   calls_.add(call);
   on_request_bytes(lane, header, payload);
 }

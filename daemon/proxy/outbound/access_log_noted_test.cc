@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 
 #include "daemon/proxy/fake_pair.h"
+#include "daemon/proxy/outbound/client_connection.h"
 
 namespace hat {
 namespace {
@@ -96,6 +97,45 @@ TEST(AccessLogNoted, ACallWhoseClientLeavesIsLogged) {
   const std::vector<LoggedCall> logged = all_of(log);
   ASSERT_EQ(logged.size(), 1u);
   EXPECT_EQ(logged[0].call.outcome, CallOutcome::kUnknown);
+}
+
+// After the client's FIN, the daemon waits only for kServerEndWait for a reply that may never come.
+TEST(AccessLogNoted, ACallWithoutAnAnswerIsLogged) {
+  FakeNode node{without_pings()};
+  node.receive(node.peer_wire(), hello_bytes("host-b", ""));
+  node.access_log.open();
+  node.access_log.set({.path = "access.jsonl", .sample_one_in = 0, .slower_than = 1s});
+  const auto client = node.connect_client();
+  std::string unlisted = get_call();
+  unlisted.replace(unlisted.find("get"), 3, "say");
+  node.receive(client, unlisted);
+  client->end = true;
+  FakeNode::read(client);
+  node.reactor.end_iteration();
+  node.reactor.advance(ClientConnection::kServerEndWait + 1s);
+  EXPECT_TRUE(client->closed);
+  const std::vector<LoggedCall> logged = all_of(node.access_log);
+  ASSERT_EQ(logged.size(), 1u);
+  EXPECT_EQ(logged[0].why, Logged::kSlow);
+  EXPECT_EQ(logged[0].call.outcome, CallOutcome::kUnknown);
+}
+
+TEST(AccessLogNoted, ACallWhoseReplyIsCutIsLogged) {
+  FakePair pair;
+  AccessLog& log = open_log(pair, {.path = {}, .sample_one_in = 0});
+  const auto client = pair.connect_client();
+  pair.send(client, get_call());
+  pair.pass(50ms);
+  pair.server_replies(get_reply(100'000).substr(0, 70'000));
+  pair.pass(50ms);
+  pair.caller_link()->end = true;
+  pair.caller_link()->notify_readable();
+  pair.pass(10ms);
+  const std::vector<LoggedCall> logged = all_of(log);
+  ASSERT_EQ(logged.size(), 1u);
+  EXPECT_EQ(logged[0].why, Logged::kFailed);
+  EXPECT_EQ(logged[0].call.failure, engine::Failure::kLinkLost);
+  EXPECT_EQ(logged[0].call.outcome, CallOutcome::kLocalError);
 }
 
 }  // namespace

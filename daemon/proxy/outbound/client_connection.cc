@@ -256,7 +256,7 @@ void ClientConnection::become_opaque() {
   if (!waits_for_link())
     end();  // unsets the deadline: only the client or the server ends an opaque connection
   leave_current();
-  calls_.forget_all();
+  forget_calls();
   stream_.set_unanswered(0);
 }
 
@@ -301,7 +301,7 @@ bool ClientConnection::begin_call(const thrift::Head& head) {
   Call& call = add_call(head, route);
   current_ = &call;
   if (head.trace != nullptr && worker_.spans() != nullptr) {
-    call.trace = worker_.spans()->begin(*head.trace, head.trace_at);
+    call.trace = worker_.spans()->begin(*head.trace, head.trace_at, call.started);
   }
   set_priority(route.client.plan.priority);
   const Limits& limits = worker_.node().limits;

@@ -267,6 +267,7 @@ class ClientConnection final : public StreamEvents,
   void linger();
   void drop_input();
   void let_go();
+  void forget_calls();
   void close(bool abort);
 
   Worker& worker_;

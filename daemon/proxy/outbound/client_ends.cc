@@ -31,6 +31,7 @@ void ClientConnection::on_end_of_input() {
     // The FIN arrived in the middle of a request, so the request gets no answer.
     Call& call = *current_;
     leave_current();
+    note_ended(call, CallOutcome::kUnknown, worker_.reactor().now());
     if (call.sent) stream_.send_control(FrameKind::kCancel, call.ordinal);
     call.counters->requests[static_cast<size_t>(CallOutcome::kUnknown)].add();
     DCHECK_EQ(&call, &calls_[calls_.size() - 1]);
@@ -79,7 +80,7 @@ void ClientConnection::end_without_answers() {
   if (cut) return close(true);
   if (waits_for_link()) stop_waiting();
   leave_current();
-  calls_.forget_all();
+  forget_calls();
   end_after_answers();
   close_if_done();
 }
@@ -122,14 +123,20 @@ void ClientConnection::drop_input() {
 
 // Ends the wait for a link, the deadline, the stream and the calls.
 void ClientConnection::let_go() {
-  for (size_t i = 0; i < calls_.size(); ++i) {
-    if (calls_[i].replies == 0 || calls_[i].failure) continue;
-    note_ended(calls_[i], CallOutcome::kUnknown, worker_.reactor().now());
-  }
   if (waits_for_link()) stop_waiting();
   end();
   leave_current();
   leave_stream(FrameKind::kEnd);
+  forget_calls();
+}
+
+// Ends the calls without answers.
+void ClientConnection::forget_calls() {
+  const TimePoint now = worker_.reactor().now();
+  for (size_t i = 0; i < calls_.size(); ++i) {
+    const bool has_failed = calls_[i].failure.has_value();
+    note_ended(calls_[i], has_failed ? CallOutcome::kLocalError : CallOutcome::kUnknown, now);
+  }
   calls_.forget_all();
 }
 

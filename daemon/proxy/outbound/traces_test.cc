@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 
 #include "daemon/proxy/fake_pair.h"
+#include "daemon/proxy/outbound/client_connection.h"
 
 namespace hat {
 namespace {
@@ -164,6 +165,106 @@ TEST_F(Traces, ACallWhoseClientLeavesHasASpan) {
   client_->notify_readable();
   pair_.pass(10ms);
   EXPECT_EQ(only_span().call.outcome, CallOutcome::kUnknown);
+}
+
+TEST_F(Traces, EachOfSeveralCallsThatAreLostHasASpan) {
+  const std::string request = headed(get_call(), traceparent(kParentDigits));
+  pair_.send(client_, request + request);
+  pair_.pass(100ms);
+  pair_.server_replies(headed(get_reply(100'000), "").substr(0, 70'000));
+  pair_.pass(50ms);
+  ASSERT_FALSE(client_->written.empty());
+  pair_.caller_link()->end = true;
+  pair_.caller_link()->notify_readable();
+  pair_.pass(10ms);
+  EXPECT_TRUE(client_->aborted) << "a reply that has begun cannot be completed";
+  for (int i = 0; i < 2; ++i) {
+    const auto span = pair_.caller().spans.pop();
+    ASSERT_TRUE(span) << i;
+    EXPECT_EQ(span->call.outcome, CallOutcome::kLocalError);
+    EXPECT_EQ(span->call.failure, engine::Failure::kLinkLost);
+  }
+  EXPECT_FALSE(pair_.caller().spans.pop());
+}
+
+TEST_F(Traces, ARequestThatTheClientCutsHasASpan) {
+  const std::string request = headed(get_call(), traceparent(kParentDigits));
+  write(request.substr(0, request.size() - 3));
+  pair_.pass(50ms);
+  client_->end = true;
+  FakeNode::read(client_);
+  pair_.pass(10ms);
+  EXPECT_EQ(only_span().call.outcome, CallOutcome::kUnknown);
+}
+
+TEST_F(Traces, AFrameWithTwoMessagesHasOneSpan) {
+  const std::string two = get_call() + get_call().substr(4);
+  write(headed(two, traceparent(kParentDigits)));
+  pair_.pass(50ms);
+  const std::string got = pair_.server_connection()->written;
+  pair_.answer(client_, headed(get_reply(), "") + headed(get_reply(), ""));
+  EXPECT_EQ(got, headed(two, traceparent(text_of(only_span().trace.span_id))));
+}
+
+TEST_F(Traces, AHeaderWithinAFrameIsChanged) {
+  const auto framed = [](const std::string& bytes) { return be(bytes.size(), 4) + bytes; };
+  write(framed(headed(get_call(), traceparent(kParentDigits))));
+  pair_.pass(50ms);
+  const std::string got = pair_.server_connection()->written;
+  pair_.answer(client_, framed(headed(get_reply(), "")));
+  const Span span = only_span();
+  EXPECT_EQ(got, framed(headed(get_call(), traceparent(text_of(span.trace.span_id)))));
+  const auto served = pair_.server().spans.pop();
+  ASSERT_TRUE(served);
+  EXPECT_EQ(served->trace.context.parent_id, span.trace.span_id);
+}
+
+TEST(TracesOfRetries, AllAttemptsAreOneSpan) {
+  FunctionSpec get{.name = "get"};
+  get.hints.both.idempotent = true;
+  FakePair pair(get, {.mode = UpstreamMode::kShared});
+  const auto client = pair.connect_client();
+  pair.send(client, headed(get_call(), traceparent(kParentDigits)));
+  pair.pass(50ms);
+  const auto first = pair.server_connection();
+  const std::string sent = first->written;
+  first->end = true;
+  first->notify_readable();
+  pair.pass(50ms);
+  const auto second = pair.reactor().wires.back();
+  ASSERT_NE(second, first);
+  second->events->on_writable();
+  pair.pass(50ms);
+  client->error = ECONNRESET;
+  client->notify_readable();
+  pair.pass(10ms);
+  const auto span = pair.caller().spans.pop();
+  ASSERT_TRUE(span);
+  EXPECT_FALSE(pair.caller().spans.pop());
+  for (const std::string& attempt : {sent, second->written}) {
+    EXPECT_THAT(attempt, HasSubstr(traceparent(text_of(span->trace.span_id))));
+  }
+}
+
+// After the client's FIN, the daemon waits only for kServerEndWait for a reply that may never come.
+TEST(TracesOfUnlistedCalls, EndWithTheWaitForTheirReplies) {
+  FakeNode node{without_pings()};
+  node.receive(node.peer_wire(), hello_bytes("host-b", ""));
+  const auto client = node.connect_client();
+  std::string unlisted = get_call();
+  unlisted.replace(unlisted.find("get"), 3, "say");
+  node.receive(client, headed(unlisted, traceparent(kParentDigits)));
+  client->end = true;
+  FakeNode::read(client);
+  node.reactor.end_iteration();
+  EXPECT_FALSE(node.spans.pop());
+  node.reactor.advance(ClientConnection::kServerEndWait + 1s);
+  EXPECT_TRUE(client->closed);
+  const auto span = node.spans.pop();
+  ASSERT_TRUE(span);
+  EXPECT_EQ(span->call.outcome, CallOutcome::kUnknown);
+  EXPECT_EQ(span->call.peer, "host-b");
+  EXPECT_FALSE(node.spans.pop());
 }
 
 TEST(TracesOfOnewayCalls, EndWhenTheRequestWasSent) {
