@@ -125,7 +125,8 @@ std::string choice_text(const json& way, const json* chosen) {
     return "no: " + avoided;
   }
   const bool has_nearer = chosen != nullptr && chosen->at("is_near") && !way.at("is_near");
-  if (way.at("slow") && !has_nearer) return std::string("no: ") + kSlow;
+  if (way.at("slow") && !has_nearer)
+    return std::string("only if the others have no room: ") + kSlow;
   return "no: peers in the zone of this node come first" + (avoided.empty() ? "" : "; " + avoided);
 }
 

@@ -318,7 +318,8 @@ TEST(Explain, APageHasThePlanAndWhatCallsUseNow) {
               MatchesRegex(".*host-e +1  - .*no: the link is down: connection refused"));
   EXPECT_THAT(line("host-f"), HasSubstr("no: ejected for 2 s (overloaded)"));
   EXPECT_THAT(line("host-g"), HasSubstr("no: peers in the zone of this node come first"));
-  EXPECT_THAT(line("host-h"), HasSubstr("no: its calls take much longer than those of other"));
+  EXPECT_THAT(line("host-h"),
+              HasSubstr("only if the others have no room: its calls take much longer than"));
   EXPECT_THAT(line("host-i"), HasSubstr("yes, as no better one is left: its calls take much"));
 }
 

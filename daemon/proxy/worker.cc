@@ -40,7 +40,7 @@ Worker::Worker(Reactor& reactor, Setup setup)
       routes_(setup_.routes),
       deadlines_(reactor),
       upstreams_(*this, setup_.seed),
-      choosing_{PeerChoice(setup_.seed + 1), {}, {}, reactor.timer([this] { on_link_news(); })},
+      choosing_{PeerChoice(setup_.seed + 1), {}, reactor.timer([this] { on_link_news(); })},
       deferred_(std::make_unique<Deferred>()),
       next_iteration_(reactor.timer([] {})),
       idle_check_(reactor.timer([this] { end_idle_links(); })) {

@@ -183,7 +183,7 @@ class Worker final : public IterationEvents {
   bool has_peer(const std::string& name) const { return peers_.contains(name); }
   using PeerNames = std::span<const std::string>;
   // Returns a link to one of `peers`, the peers of `endpoint`, that can carry new calls. Prefers
-  // peers that are not ejected, then those in the node's zone, then those that are not slow, and
+  // peers that are not ejected, then those in the node's zone. Then calls leave_out_slow(), and
   // chooses among the rest by PeerChoice. Returns null if there is none, or, with kAwait, while a
   // link that is preferred at least as much is in its first attempt to connect, but only for
   // kFirstAttemptWait or half of limits.peer_wait. Lets idle links connect; if none is usable, all.
@@ -194,7 +194,12 @@ class Worker final : public IterationEvents {
   // for its weight would wait for it. Otherwise returns null. Call it only if at least kPileUp
   // calls of this worker wait for `current`.
   static constexpr size_t kPileUp = 4;
-  PeerLink* better_peer(const PeerLink& current, PeerNames peers, const Endpoint& endpoint);
+  PeerLink* better_peer(const PeerLink& current, PeerNames peers, Endpoint& endpoint);
+  // Returns the link that a call of `endpoint` should use rather than `current`, of which `speed`
+  // is: `current` is slow and the other is not, or the other one is slow and should be tried.
+  // Returns null if there is none.
+  PeerLink* faster_peer(const PeerLink& current, const PeerSpeed& speed, PeerNames peers,
+                        Endpoint& endpoint);
   // Returns true if a peer in `peers` other than that of `link` is not avoided by calls of
   // `endpoint`, and its link can carry calls, or begins to connect now because it was idle.
   bool has_other_peer(const PeerLink& link, PeerNames peers, const Endpoint& endpoint);
@@ -296,8 +301,7 @@ class Worker final : public IterationEvents {
   // The lists are used only by choose_peer(). They keep their memory, so that it allocates none.
   struct Choosing {
     PeerChoice choice;
-    std::vector<PeerLink*> usable;          // the links that can carry new calls
-    std::vector<PeerCandidate> candidates;  // the same, in the same order
+    std::vector<PeerCandidate> candidates;  // peers whose links can carry new calls
     // Notifies the clients that wait although a link is up, because other links may come up soon.
     std::unique_ptr<Timer> decide;
     TimePoint decide_at{};  // the time of `decide`, which has passed if none is set

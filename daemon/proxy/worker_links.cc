@@ -13,24 +13,23 @@ namespace hat {
 // --- The choice of a peer ---
 
 PeerLink* Worker::choose_peer(PeerNames peers, Endpoint& endpoint, FirstAttempts first_attempts) {
-  auto& [choice, usable, candidates, decide, decide_at] = choosing_;
+  auto& [choice, candidates, decide, decide_at] = choosing_;
   const TimePoint now = reactor_.now();
-  usable.clear();
   candidates.clear();
-  // The best rank of a usable peer so far; only peers of this rank are in the lists.
+  // The best rank of a usable peer so far. Only peers of this rank are candidates, slow ones too.
   int best = 0;
   int best_to_come = -1;  // the best rank of a link that may come up soon
   TimePoint comes_until{};
   const bool has_choice = peers.size() > 1;  // then they are those of the endpoint
-  PeerLink* trial = nullptr;                 // a slow peer of the rank `best` that should be tried
+  PeerLink* trial = nullptr;                 // a slow candidate that should be tried
   for (size_t i = 0; i < peers.size(); ++i) {
     const auto found = peers_.find(peers[i]);
     if (found == peers_.end()) continue;
     PeerLink& peer = found->second;
     peer.wake(now);
     const bool is_avoided = endpoint.ejected.avoids(peers[i], now);
-    const bool is_slow = has_choice && endpoint.speeds.avoids(i, now);
-    const int rank = rank_of(is_avoided, peer.is_near(), is_slow);
+    const float burden = has_choice ? endpoint.speeds.burden(i, now) : 1;
+    const int rank = rank_of(is_avoided, peer.is_near(), burden > 1);
     if (!peer.link().takes_calls()) {
       if (const TimePoint until = awaited_until(peer); now < until) {
         best_to_come = std::max(best_to_come, rank);
@@ -38,18 +37,16 @@ PeerLink* Worker::choose_peer(PeerNames peers, Endpoint& endpoint, FirstAttempts
       }
       continue;
     }
-    if (rank < best) continue;
-    if (rank > best) {
-      usable.clear();
+    if (rank / 2 < best / 2) continue;
+    if (rank / 2 > best / 2) {
       candidates.clear();
       trial = nullptr;
-      best = rank;
     }
+    best = std::max(best, rank);
     if (has_choice && endpoint.speeds.wants_trial(i, now)) trial = &peer;
-    usable.push_back(&peer);
-    candidates.push_back({i, peer.weight(), peer.unanswered()});
+    candidates.push_back({i, peer.weight(), peer.unanswered(), burden});
   }
-  if (usable.empty()) {
+  if (candidates.empty()) {
     for (const std::string& name : peers) {
       if (const auto found = peers_.find(name); found != peers_.end()) {
         found->second.link().connect_now();
@@ -61,7 +58,10 @@ PeerLink* Worker::choose_peer(PeerNames peers, Endpoint& endpoint, FirstAttempts
     if (decide_at <= now || comes_until < decide_at) decide->set(decide_at = comes_until);
     return nullptr;
   }
-  return trial != nullptr ? trial : usable[choice.choose(candidates, endpoint.turns)];
+  if (trial != nullptr) return trial;
+  leave_out_slow(candidates);
+  const size_t chosen = choice.choose(candidates, endpoint.turns);
+  return &peers_.find(peers[candidates[chosen].position])->second;
 }
 
 // Returns the time until which clients wait for the link's first attempt to connect; returns the
@@ -90,12 +90,38 @@ bool Worker::has_other_peer(const PeerLink& link, PeerNames peers, const Endpoin
   return has_other;
 }
 
-PeerLink* Worker::better_peer(const PeerLink& current, PeerNames peers, const Endpoint& endpoint) {
+PeerLink* Worker::faster_peer(const PeerLink& current, const PeerSpeed& speed, PeerNames peers,
+                              Endpoint& endpoint) {
+  const TimePoint now = reactor_.now();
+  const bool leaves = endpoint.speeds.may_leave(speed, now);
+  if (!leaves && !endpoint.speeds.wants_trial(now)) return nullptr;
+  PeerLink* const other = choose_peer(peers, endpoint, FirstAttempts::kIgnore);
+  if (other != nullptr && other != &current && serves_calls(*other, endpoint)) {
+    const auto chosen = endpoint.speeds.find(other->link().peer());
+    const bool is_fast = chosen != nullptr && !PeerSpeeds::is_slow(*chosen, now);
+    const bool is_trial = chosen != nullptr && endpoint.speeds.is_due(*chosen, now);
+    if ((leaves && is_fast) || is_trial) return other;
+  }
+  if (leaves) endpoint.speeds.note_stay(now);
+  return nullptr;
+}
+
+PeerLink* Worker::better_peer(const PeerLink& current, PeerNames peers, Endpoint& endpoint) {
   const size_t position = choosing_.choice.any(peers.size());
   const auto found = peers_.find(peers[position]);
-  if (found == peers_.end() || endpoint.speeds.avoids(position, reactor_.now())) return nullptr;
+  if (found == peers_.end()) return nullptr;
   PeerLink& other = found->second;
   other.wake(reactor_.now());
+  const float burden = endpoint.speeds.burden(position, reactor_.now());
+  if (burden > 1) {
+    const bool may_help = load_with_call({0, other.weight(), other.unanswered(), burden}) <
+                          load_with_call({0, current.weight(), current.unanswered(), 1});
+    // Another peer that is not slow may have room.
+    return may_help && choose_peer(peers, endpoint, FirstAttempts::kIgnore) == &other &&
+                   serves_calls(other, endpoint)
+               ? &other
+               : nullptr;
+  }
   if (!has_fewer_calls({0, other.weight(), 2 * (other.unanswered() + 1)},
                        {0, current.weight(), current.unanswered() + 1}) ||
       !serves_calls(other, endpoint)) {

@@ -119,7 +119,7 @@ WayList Worker::ways_of(std::string_view service, std::string_view method, size_
         way.is_avoided = failed->second.is_avoided();
         way.ejection = failed->second;
       }
-      way.is_slow = names.size() > 1 && endpoint->speeds.avoids(i, now);
+      way.is_slow = names.size() > 1 && endpoint->speeds.burden(i, now) > 1;
       way.is_near = peer.is_near();
       way.weight = peer.weight();
       way.unanswered = peer.unanswered();

@@ -425,19 +425,51 @@ TEST_F(ASlowPeer, IsTriedByAClientOfAnotherPeer) {
   const size_t fast = call();
   answer(fast, ++streams_[fast]);
   const FakeNode::Wire client = clients_.back();
-  const uint32_t stream = streams_[fast];
   ASSERT_NE(fast, kSlow);
   of_slow_ = std::chrono::milliseconds(100);
   new_clients(300);
   node_.reactor.advance(PeerSpeeds::kTrialPause);
-  EXPECT_EQ(calls_until_it_leaves(client, fast, stream), 1);
+  EXPECT_EQ(call(client), kSlow);
+  answer(kSlow, ++streams_[kSlow]);
+  EXPECT_THAT(kinds_in(links_[fast]->written), testing::Contains(FrameKind::kEnd));
+}
+
+TEST_F(ASlowPeer, InAnotherZoneMovesNoClientOfAnotherPeer) {
+  new_clients(60);
+  of_slow_ = std::chrono::milliseconds(100);
+  new_clients(300);
+  NodeConfig next = configuration();
+  next.zone = next.peers[0].zone = next.peers[1].zone = "east";
+  next.peers[kSlow].zone = "west";
+  node_.set_node(next);
+  node_.reactor.advance(PeerSpeeds::kTrialPause);
+  for (int i = 0; i < 10; ++i) {
+    const size_t link = call();
+    answer(link, ++streams_[link]);
+    const uint32_t stream = streams_[link];
+    node_.reactor.advance(std::chrono::milliseconds(200));
+    EXPECT_EQ(calls_until_it_leaves(clients_.back(), link, stream), 30);
+  }
+}
+
+TEST_F(ASlowPeer, GetsCallsWhenTheOthersHaveNoRoom) {
+  new_clients(60);
+  of_slow_ = std::chrono::milliseconds(100);
+  new_clients(90);
+  std::vector<int> by_link(links_.size());
+  for (int i = 0; i < 200; ++i) ++by_link[call()];
+  EXPECT_GE(by_link[kSlow], 3) << "without answers, about 100 calls wait at each of the others";
+  EXPECT_LE(by_link[kSlow], 20);
 }
 
 TEST_F(ASlowPeer, IsNotMeasuredByExceptions) {
+  NodeConfig next = configuration();
+  next.endpoints[0].peers.erase(next.endpoints[0].peers.begin());
+  node_.set_node(next);
   new_clients(60);
   outcome_ = CallOutcome::kApplicationException;
   of_slow_ = std::chrono::microseconds(1);
-  EXPECT_THAT(new_clients(60), ElementsAre(20, 20, 20)) << "a peer that fails fast";
+  EXPECT_THAT(new_clients(60), ElementsAre(0, 30, 30)) << "a peer that fails fast";
 }
 
 }  // namespace

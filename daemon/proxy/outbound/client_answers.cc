@@ -394,7 +394,8 @@ void ClientConnection::note_speed(const Call& call, TimePoint end, TimePoint now
     return;
   }
   if (const auto slowness = call.counters->usual.add(end - call.times.asked)) {
-    endpoint_->speeds.note(*stream_.speed(), *slowness, now);
+    const size_t in_flight = stream_.exists() ? stream_.link().unanswered() : 0;
+    endpoint_->speeds.note(*stream_.speed(), {*slowness, call.times.asked, in_flight}, now);
   }
 }
 

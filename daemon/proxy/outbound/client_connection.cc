@@ -448,17 +448,19 @@ PeerLink* ClientConnection::better_peer() {
   }
   const TimePoint now = worker_.reactor().now();
   const bool is_ejected = endpoint_->ejected.ejects(stream_.peer(), now);
-  const bool is_slow = stream_.speed() != nullptr && stream_.speed()->is_slow;
   const bool piles_up = stream_.link().unanswered() >= Worker::kPileUp;
   const bool may_leave = stream_.shares_server() || (is_ejected && stream_.may_leave());
   if (!may_leave) return nullptr;
   stream_.set_unanswered(0);  // without the call that is to find its way
-  if (is_ejected || is_slow || endpoint_->speeds.wants_trial(now)) {
+  if (is_ejected) {
     PeerLink* const other =
         worker_.choose_peer(stream_.peers(), *endpoint_, FirstAttempts::kIgnore);
-    const bool is_better =
-        other != nullptr && other != &stream_.link() && worker_.serves_calls(*other, *endpoint_);
-    if (is_better || is_ejected) return is_better ? other : nullptr;
+    return other != nullptr && worker_.serves_calls(*other, *endpoint_) ? other : nullptr;
+  }
+  if (const PeerSpeed* const speed = stream_.speed()) {
+    PeerLink* const other =
+        worker_.faster_peer(stream_.link(), *speed, stream_.peers(), *endpoint_);
+    if (other != nullptr) return other;
   }
   if (!piles_up) return nullptr;
   return worker_.better_peer(stream_.link(), stream_.peers(), *endpoint_);

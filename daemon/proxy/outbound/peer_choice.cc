@@ -7,6 +7,20 @@
 
 namespace hat {
 
+void leave_out_slow(std::vector<PeerCandidate>& candidates) {
+  const PeerCandidate* least[2] = {};  // the least loaded one that is not slow, and is slow
+  for (const PeerCandidate& one : candidates) {
+    const PeerCandidate*& best = least[one.burden > 1 ? 1 : 0];
+    if (best == nullptr || load_with_call(one) < load_with_call(*best)) best = &one;
+  }
+  if (least[0] == nullptr || least[1] == nullptr) return;
+  if (load_with_call(*least[1]) < load_with_call(*least[0])) {
+    candidates = {PeerCandidate(*least[1])};
+  } else {
+    std::erase_if(candidates, [](const PeerCandidate& one) { return one.burden > 1; });
+  }
+}
+
 void PeerTurns::make_space(std::span<const PeerCandidate> candidates) {
   CHECK(!candidates.empty());
   const auto last = std::ranges::max(candidates, {}, &PeerCandidate::position).position;

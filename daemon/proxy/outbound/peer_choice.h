@@ -22,12 +22,24 @@ struct PeerCandidate {
   size_t position = 0;  // in the endpoint's list of peers
   uint32_t weight = 1;  // at least 1
   size_t calls = 0;     // that are not answered
+  float burden = 1;     // more if the peer is slow: PeerSpeeds::burden()
 };
 
 // Returns true if `a` has fewer calls for its weight than `b`.
 inline bool has_fewer_calls(const PeerCandidate& a, const PeerCandidate& b) {
   return uint64_t{a.calls} * b.weight < uint64_t{b.calls} * a.weight;
 }
+
+// Returns how loaded a peer would be with one call more.
+inline float load_with_call(const PeerCandidate& one) {
+  return one.burden * static_cast<float>(one.calls + 1) / static_cast<float>(one.weight);
+}
+
+// Removes the slow candidates if others have room. If the least loaded one of the others would be
+// more loaded with a call than a slow candidate, leaves only the latter. So the load that the
+// others cannot carry goes to the slow peers, as with the "peak EWMA" of Finagle. Does nothing if
+// all candidates are slow.
+void leave_out_slow(std::vector<PeerCandidate>& candidates);
 
 // The turns of one endpoint's peers: a smooth weighted round robin, in which a peer with the weight
 // 2 does not have its two turns one after the other if it can be avoided. A new object is needed

@@ -5,18 +5,27 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 namespace hat {
 
 namespace {
 
-// A level follows the last kMemory replies, and at first those since kPrior imaginary replies with
-// the usual time, so that one slow call of a new peer counts little.
-constexpr uint32_t kMemory = 12;
+// A level follows the last kMemory replies, or as many as there are calls in flight, and at first
+// those since kPrior imaginary replies with the usual time, so that one slow call of a new peer
+// counts little.
+constexpr size_t kMemory = 12;
+constexpr size_t kMemoryMax = 1024;
 constexpr uint32_t kPrior = 8;
 constexpr uint32_t kRepliesMin = 4;  // with fewer replies, a peer is not judged
-// How much a call can count above the peer's level. So one call that takes very long counts little.
+// How far from the peer's level a call can count. So one call that takes very long, or finds its
+// answer in a cache, counts little.
 constexpr float kStepMax = 4;
+// How much the limits for slow peers grow with the mean difference between a call and its peer's
+// level, which follows the last kSpreadMemory replies of all peers.
+constexpr float kSpreadPart = 0.75f;
+constexpr uint32_t kSpreadMemory = 128;
+constexpr float kBurdenLevelMax = 4;
 constexpr size_t kJudgeEvery = 8;                        // calls
 constexpr Duration kLogPause = std::chrono::minutes(1);  // between two logged changes of a peer
 
@@ -29,6 +38,11 @@ void log_change(PeerSpeed& peer, float above_median, TimePoint now) {
   } else {
     LOG(INFO) << "peer " << peer.name << ": is about as fast as the other peers again";
   }
+}
+
+// Returns true if the level of `peer` is known.
+bool is_known(const PeerSpeed& peer, TimePoint now) {
+  return peer.replies >= kRepliesMin && now - peer.measured < PeerSpeeds::kForget;
 }
 
 }  // namespace
@@ -51,22 +65,32 @@ std::shared_ptr<PeerSpeed> PeerSpeeds::find(std::string_view name) const {
   return found == all_.end() ? nullptr : *found;
 }
 
-void PeerSpeeds::note(PeerSpeed& peer, float slowness, TimePoint now) {
+void PeerSpeeds::note(PeerSpeed& peer, const MeasuredCall& call, TimePoint now) {
   ++calls_since_trial_;
+  if (!peer.is_slow && call.began < healed_at_) return;
   const Duration pause = now - peer.measured;
   if (pause >= kForget) {
     peer.level = 0;
     peer.replies = 0;
   }
-  peer.replies = std::min(peer.replies + 1, kMemory - kPrior);
-  float weight = 1 / static_cast<float>(kPrior + peer.replies);
+  const auto memory = static_cast<uint32_t>(std::clamp(call.in_flight, kMemory, kMemoryMax));
+  peer.replies = std::min(peer.replies + 1, memory - kPrior);
+  const float weight = 1 / static_cast<float>(kPrior + peer.replies);
   // A slow peer gets few calls, so a fast one of these counts more. After a long pause, the level
-  // follows this one call.
+  // follows this one call, but a trial never shows that the peer is faster than the others.
   const float part = static_cast<float>(pause.count()) / static_cast<float>(kTrialPause.count());
-  const bool counts_more = peer.is_slow && slowness < peer.level && part > weight;
-  if (counts_more) weight = std::min(part, 1.0f);
-  peer.level += (std::min(slowness, peer.level + kStepMax) - peer.level) * weight;
+  const bool counts_more = peer.is_slow && call.slowness < peer.level && part > weight;
+  if (counts_more) {
+    const float least = std::min(median(now, &peer).value_or(0), peer.level);
+    peer.level += (std::max(call.slowness, least) - peer.level) * std::min(part, 1.0f);
+  } else {
+    const float step = std::clamp(call.slowness - peer.level, -kStepMax, kStepMax);
+    spread_calls_ = std::min(spread_calls_ + 1, kSpreadMemory);
+    spread_ += (std::abs(step) - spread_) / static_cast<float>(spread_calls_);
+    peer.level += step * weight;
+  }
   peer.measured = now;
+  peer.is_news = true;
   if (peer.is_slow) peer.trial_at = now + kTrialPause;
   if (--until_judge_ == 0 || counts_more) judge(now);
 }
@@ -78,7 +102,7 @@ void PeerSpeeds::note_use(PeerSpeed& peer, TimePoint now) {
 }
 
 bool PeerSpeeds::is_due(const PeerSpeed& peer, TimePoint now) const {
-  return peer.is_slow && now >= peer.trial_at &&
+  return is_slow(peer, now) && now >= peer.trial_at &&
          (calls_since_trial_ >= kCallsPerTrial ||
           now >= peer.trial_at + (kTrialLatest - kTrialPause));
 }
@@ -88,27 +112,47 @@ bool PeerSpeeds::look(TimePoint now) {
   return std::ranges::any_of(all_, [&](const auto& peer) { return is_due(*peer, now); });
 }
 
-// Finds the slow peers.
-void PeerSpeeds::judge(TimePoint now) {
-  until_judge_ = std::max(kJudgeEvery, all_.size());
-  const auto is_known = [now](const PeerSpeed& peer) {
-    return peer.replies >= kRepliesMin && now - peer.measured < kForget;
-  };
+// Returns the median of the levels of all peers but `except`; returns nullopt if none is known.
+std::optional<float> PeerSpeeds::median(TimePoint now, const PeerSpeed* except) {
   levels_.clear();
   for (const auto& peer : all_) {
-    if (is_known(*peer)) levels_.push_back(peer->level);
+    if (peer.get() != except && is_known(*peer, now)) levels_.push_back(peer->level);
   }
-  if (levels_.empty()) return;
-  const auto median = levels_.begin() + static_cast<std::ptrdiff_t>((levels_.size() - 1) / 2);
-  std::ranges::nth_element(levels_, median);
+  if (levels_.empty()) return std::nullopt;
+  const auto middle = levels_.begin() + static_cast<std::ptrdiff_t>((levels_.size() - 1) / 2);
+  std::ranges::nth_element(levels_, middle);
+  return *middle;
+}
+
+// Finds the slow peers. A slow peer has recovered only if its own calls show this: the others may
+// have become slower because they do its work.
+void PeerSpeeds::judge(TimePoint now) {
+  until_judge_ = std::max(kJudgeEvery, all_.size());
+  const auto middle = median(now, nullptr);
+  if (!middle) return;
+  const float more = kSpreadPart * spread_;
+  bool is_healed = false;
   slow_ = 0;
   for (const auto& peer : all_) {
     const bool was_slow = peer->is_slow;
-    peer->is_slow = is_known(*peer) && peer->level - *median >= (was_slow ? kHealed : kSlow);
-    if (peer->is_slow) ++slow_;
+    const bool known = is_known(*peer, now);
+    const float above = peer->level - *middle;
+    const bool is_news = std::exchange(peer->is_news, false);
+    const bool may_change = !was_slow || !known || is_news;
+    if (may_change) peer->is_slow = known && above >= (was_slow ? kHealed : kSlow) + more;
+    if (peer->is_slow) {
+      ++slow_;
+      if (may_change) peer->burden = kRoom * std::exp2(std::clamp(above, 0.0f, kBurdenLevelMax));
+    }
     if (was_slow == peer->is_slow) continue;
+    is_healed |= was_slow;
     peer->trial_at = now + kTrialPause;
-    log_change(*peer, peer->level - *median, now);
+    log_change(*peer, above, now);
+  }
+  if (!is_healed) return;
+  healed_at_ = now;
+  for (const auto& peer : all_) {
+    if (!peer->is_slow) peer->level = *middle;
   }
 }
 

@@ -5,9 +5,18 @@
 // Each call is compared with the usual time of its function (daemon/metrics/usual_time.h), so that
 // a peer whose clients call slow functions is not slow itself. A peer's level is the smoothed
 // logarithm of these quotients. The peer is slow if its level exceeds the median of the peers'
-// levels by kSlow. With an even number of peers, the lower one of the two in the middle is the
-// median. So at least half of the peers are never slow, and a peer that is much faster than all
-// others does not get all calls.
+// levels by kSlow, and by more if the calls' times differ much. With an even number of peers, the
+// lower one of the two in the middle is the median. So at least half of the peers are never slow,
+// and a peer that is much faster than all others does not get all calls.
+//
+// A peer that gets more calls than before returns its short calls first, and would seem to be fast.
+// So a level follows at least as many calls as are in flight. And when a peer has recovered, all
+// levels begin again with the calls that begin then: the times of the calls before contain the
+// queues at the peers that did its work.
+//
+// A slow peer is not avoided absolutely: its burden says with how many calls per call of it the
+// others must be loaded before it gets more (peer_choice.h). So the others are never overloaded
+// for long while it is idle.
 //
 // A slow peer gets single calls as trials, to notice that it has recovered: one after kTrialPause
 // without a call, but only one trial of any peer in kCallsPerTrial calls, so that trials are too
@@ -16,7 +25,8 @@
 //
 // The idea of comparing smoothed latencies is that of the peak EWMA balancers of Finagle and
 // linkerd. Those choose the peer with the smallest product of latency and unanswered calls, so that
-// a peer which is ten times slower still gets some percent of the calls under load.
+// a peer which is ten times slower still gets some percent of the calls under load. The factor
+// kRoom makes its share smaller.
 //
 // Cost     A call costs a logarithm and a few additions; every eighth call (every n-th with more
 //          than 8 peers) compares all n peers.
@@ -26,6 +36,7 @@
 #include <chrono>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -41,9 +52,18 @@ struct PeerSpeed {
   float level = 0;       // 1: calls take twice the usual time
   uint32_t replies = 0;  // in `level`, at most a few
   bool is_slow = false;
+  bool is_news = false;  // a call was measured since is_slow was last decided
+  float burden = 1;      // if the peer is slow: see PeerSpeeds::burden()
   TimePoint measured{};  // the last call in `level`
   TimePoint trial_at{};  // if the peer is slow: no trial before this time
   TimePoint log_at{};    // no change is logged before this time
+};
+
+// A call that a peer has answered, or had the time to answer.
+struct MeasuredCall {
+  float slowness = 0;  // a result of UsualTime::add()
+  TimePoint began{};
+  size_t in_flight = 0;  // the peer's unanswered calls when this one ended
 };
 
 class PeerSpeeds {
@@ -54,22 +74,29 @@ class PeerSpeeds {
   static constexpr Duration kTrialLatest = std::chrono::seconds(30);
   static constexpr Duration kForget = std::chrono::seconds(60);
   static constexpr uint64_t kCallsPerTrial = 200;
+  static constexpr float kRoom = 2;  // in burden()
 
   // Sets the names of the endpoint's peers. Peers that were known keep their speeds.
   void set_peers(std::span<const std::string> names);
   // Returns the peer with this name; returns null if the endpoint does not have it.
   std::shared_ptr<PeerSpeed> find(std::string_view name) const;
 
-  // Records how slow a call was, of which `peer` has answered the whole request, or had the time to
-  // do so: a result of UsualTime::add().
-  void note(PeerSpeed& peer, float slowness, TimePoint now);
+  // Records a call of `peer`.
+  void note(PeerSpeed& peer, const MeasuredCall& call, TimePoint now);
   // Records that a client begins to use `peer`, which is a trial if the peer is slow.
   void note_use(PeerSpeed& peer, TimePoint now);
 
-  // Returns true if others should be preferred to the peer at this position of the list: it is
-  // slow, and it is not the time for a trial.
-  bool avoids(size_t position, TimePoint now) const {
-    return slow_ != 0 && all_[position]->is_slow && !is_due(*all_[position], now);
+  // Returns true if `peer` is slow. A peer that was not measured for kForget is not.
+  static bool is_slow(const PeerSpeed& peer, TimePoint now) {
+    return peer.is_slow && now - peer.measured < kForget;
+  }
+  // Returns true if `peer` is slow and should be tried now.
+  bool is_due(const PeerSpeed& peer, TimePoint now) const;
+  // Returns 1 if the peer at this position of the list is not slow. Otherwise returns how many
+  // times as many unanswered calls for their weight the others may have before the peer gets more:
+  // the quotient of its times and theirs, at most 16, multiplied by kRoom.
+  float burden(size_t position, TimePoint now) const {
+    return slow_ != 0 && is_slow(*all_[position], now) ? all_[position]->burden : 1;
   }
   // Returns true if the peer at this position should be tried now.
   bool wants_trial(size_t position, TimePoint now) const {
@@ -77,20 +104,30 @@ class PeerSpeeds {
   }
   // Returns true if any peer should be tried now. Looks only every kLook.
   bool wants_trial(TimePoint now) { return slow_ != 0 && now >= look_at_ && look(now); }
+  // Returns true if a client of `peer` should look for a peer that is not slow. After note_stay(),
+  // no client of the endpoint does so for kLook, because to look at all peers takes time.
+  bool may_leave(const PeerSpeed& peer, TimePoint now) const {
+    return slow_ != 0 && is_slow(peer, now) && now >= leave_at_;
+  }
+  void note_stay(TimePoint now) { leave_at_ = now + kLook; }
 
  private:
   static constexpr Duration kLook = std::chrono::milliseconds(100);
 
-  bool is_due(const PeerSpeed& peer, TimePoint now) const;
   bool look(TimePoint now);
   void judge(TimePoint now);
+  std::optional<float> median(TimePoint now, const PeerSpeed* except);
 
   std::vector<std::shared_ptr<PeerSpeed>> all_;
-  std::vector<float> levels_;  // used only by judge(), which allocates no memory
+  std::vector<float> levels_;  // used only by median(), which allocates no memory
   size_t slow_ = 0;            // the number of slow peers
   size_t until_judge_ = 1;     // calls
   uint64_t calls_since_trial_ = 0;
+  float spread_ = 0;  // the mean difference between a call and its peer's level
+  uint32_t spread_calls_ = 0;
+  TimePoint healed_at_{};  // when a peer was last found to have recovered
   TimePoint look_at_{};
+  TimePoint leave_at_{};
 };
 
 }  // namespace hat

@@ -28,7 +28,8 @@ class PeerSpeedsTest : public testing::Test {
   }
   // A call of the peer takes `times` the usual time.
   void call(size_t peer, double times) {
-    speeds_.note(*speeds_.find(std::to_string(peer)), static_cast<float>(std::log2(times)), now_);
+    speeds_.note(*speeds_.find(std::to_string(peer)),
+                 {.slowness = static_cast<float>(std::log2(times)), .began = now_}, now_);
   }
   // Each peer has `count` calls, one every 10 ms.
   void calls(const std::vector<double>& times, int count) {
@@ -104,7 +105,9 @@ TEST_F(PeerSpeedsTest, ASlowPeerGetsATrialAfterAPauseAndManyCalls) {
   set_peers(4);
   calls({1, 1, 1, 10}, 40);
   ASSERT_THAT(slow(), ElementsAre(3));
-  const auto is_avoided = [&] { return speeds_.avoids(3, now_); };
+  const auto is_avoided = [&] {
+    return speeds_.burden(3, now_) > 1 && !speeds_.wants_trial(3, now_);
+  };
   EXPECT_TRUE(is_avoided());
   calls_of_others(PeerSpeeds::kTrialPause - milliseconds(100), milliseconds(10));
   EXPECT_TRUE(is_avoided()) << "the pause has not ended";
@@ -192,16 +195,82 @@ TEST_F(PeerSpeedsTest, EqualPeersAreSeldomSlowHoweverMuchCallsDiffer) {
     constexpr size_t kCalls = 40'000;
     for (size_t i = 0; i < kCalls; ++i) {
       now_ += milliseconds(2);
-      if (speeds_.avoids(i % names_.size(), now_)) continue;
+      if (speeds_.burden(i % names_.size(), now_) > 1 &&
+          !speeds_.wants_trial(i % names_.size(), now_))
+        continue;
       const auto peer = speeds_.find(names_[i % names_.size()]);
       speeds_.note_use(*peer, now_);
       const auto took = milliseconds(random() % 100 < in_cache_percent ? 5 : 50 + random() % 100);
-      if (const auto slowness = usual.add(took)) speeds_.note(*peer, *slowness, now_);
+      if (const auto slowness = usual.add(took)) speeds_.note(*peer, {*slowness, now_}, now_);
       slow_sum += slow().size();
     }
     EXPECT_LE(slow_sum, kCalls * names_.size() / 20)
         << "with " << in_cache_percent << "% of the calls in a cache";
   }
+}
+
+TEST_F(PeerSpeedsTest, OneVeryFastTrialDoesNotMakeTheOtherPeerSlow) {
+  set_peers(2);
+  calls({1, 10}, 40);
+  for (int i = 0; i < 10; ++i) {
+    calls_of_others(PeerSpeeds::kTrialPause, milliseconds(10));
+    call(1, 0.001);
+    calls_of_others(seconds(1), milliseconds(10));
+    EXPECT_THAT(slow(), IsEmpty()) << "trial " << i << " got its answer from a cache";
+    calls({1, 10}, 40);
+    EXPECT_THAT(slow(), ElementsAre(1));
+  }
+}
+
+TEST_F(PeerSpeedsTest, APeerHasNotRecoveredBecauseTheOthersBecomeSlow) {
+  set_peers(4);
+  calls({1, 1, 1, 10}, 40);
+  calls({10, 10, 10}, 20);
+  EXPECT_THAT(slow(), ElementsAre(3)) << "it was not measured since";
+  call(3, 10);
+  calls({10, 10, 10}, 8);
+  EXPECT_THAT(slow(), IsEmpty());
+}
+
+TEST_F(PeerSpeedsTest, CallsThatBeganBeforeAPeerRecoveredDoNotCount) {
+  set_peers(2);
+  calls({1, 10}, 40);
+  const TimePoint before = now_;
+  calls_of_others(PeerSpeeds::kTrialPause, milliseconds(10));
+  call(1, 1);
+  ASSERT_THAT(slow(), IsEmpty());
+  now_ += milliseconds(1);
+  for (int i = 0; i < 40; ++i) {
+    speeds_.note(*speeds_.find("0"), {.slowness = 4, .began = before}, now_);
+    call(1, 1);
+  }
+  EXPECT_THAT(slow(), IsEmpty()) << "they waited in the queue of the peer that did all the work";
+}
+
+TEST_F(PeerSpeedsTest, TheBurdenIsInProportionToTheSlownessAndLimited) {
+  for (const auto& [times, burden] : {std::pair{8.0, 16.0}, {100.0, 32.0}, {10'000.0, 32.0}}) {
+    speeds_ = {};
+    set_peers(4);
+    calls({1, 1, 1, times}, 300);
+    EXPECT_NEAR(speeds_.burden(3, now_), burden, burden / 20) << times << " times as slow";
+    EXPECT_EQ(speeds_.burden(0, now_), 1);
+  }
+}
+
+TEST_F(PeerSpeedsTest, APeerWithoutMeasuredCallsIsNotSlowForLong) {
+  set_peers(2);
+  calls({1, 10}, 40);
+  const auto peer = speeds_.find("1");
+  EXPECT_TRUE(speeds_.may_leave(*peer, now_));
+  speeds_.note_stay(now_);
+  EXPECT_FALSE(speeds_.may_leave(*peer, now_)) << "another client has just found no better peer";
+  now_ += PeerSpeeds::kForget - seconds(1);
+  EXPECT_TRUE(speeds_.may_leave(*peer, now_));
+  EXPECT_TRUE(speeds_.wants_trial(1, now_));
+  now_ += seconds(1);
+  EXPECT_EQ(speeds_.burden(1, now_), 1);
+  EXPECT_FALSE(speeds_.may_leave(*peer, now_));
+  EXPECT_FALSE(speeds_.wants_trial(1, now_));
 }
 
 TEST_F(PeerSpeedsTest, APeerWithoutCallsIsForgotten) {
@@ -219,12 +288,13 @@ TEST_F(PeerSpeedsTest, AReloadKeepsTheSpeedsOfPeersThatStay) {
   const auto removed = speeds_.find("1");
   speeds_.set_peers(names_);
   EXPECT_THAT(slow(), ElementsAre(0));
-  EXPECT_TRUE(speeds_.avoids(0, now_));
+  EXPECT_GT(speeds_.burden(0, now_), 1);
   EXPECT_EQ(speeds_.find("1"), nullptr);
-  speeds_.note(*removed, 1, now_);  // a stream still uses it
+  speeds_.note(*removed, {1, now_}, now_);  // a stream still uses it
   names_ = {"7", "0"};
   speeds_.set_peers(names_);
-  EXPECT_FALSE(speeds_.avoids(0, now_) || speeds_.avoids(1, now_));
+  EXPECT_EQ(speeds_.burden(0, now_), 1);
+  EXPECT_EQ(speeds_.burden(1, now_), 1);
 }
 
 TEST(UsualTimeTest, TimesAreComparedWithTheMeanOfTheFunction) {
