@@ -23,14 +23,11 @@ PATIENCE_S = 60  # for the load to follow a change on a slow machine; an ejected
 class FleetTest(unittest.TestCase):
     def change(self, fleet, load, change, extra_s=0):
         """Makes a change, and checks that the rate returns, usually within RECOVERY_S and `extra_s`."""
-        time.sleep(STEADY_S)
-        before = self.rate_now(load)
         change()
         time.sleep(RECOVERY_S + extra_s + STEADY_S)
-        after = self.rate_now(load)
-        print(f"{fleet.changes[-1][1]}: {before:.0f} calls/s before, {after:.0f} calls/s after")
-        wait_until(f"{fleet.changes[-1][1]}: half of {before:.0f} calls/s", lambda: self.rate_now(load) > before / 2,
-                   PATIENCE_S)
+        print(f"{fleet.changes[-1][1]}: {self.steady:.0f} calls/s at first, {self.rate_now(load):.0f} calls/s after")
+        wait_until(f"{fleet.changes[-1][1]}: half of {self.steady:.0f} calls/s",
+                   lambda: self.rate_now(load) > self.steady / 2, PATIENCE_S)
 
     @staticmethod
     def rate_now(load):
@@ -53,6 +50,8 @@ class FleetTest(unittest.TestCase):
     def test_changes_under_load(self):
         with ChangingFleet() as fleet:
             with fleet.load() as load:
+                time.sleep(STEADY_S)
+                self.steady = self.rate_now(load)
                 self.change(fleet, load, fleet.kill_server)
                 fleet.start_killed_server()
                 self.change(fleet, load, fleet.drain)

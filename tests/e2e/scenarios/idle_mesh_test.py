@@ -18,6 +18,8 @@ NODES = 100
 FEW_NODES = 24  # with links of all workers, more nodes would need too much time
 SETTLE_S, SECONDS = 3, 10
 SHARE_MAX = 0.01  # of a core, for each daemon
+MIB_MAX = 8  # the anonymous memory of each daemon without links
+LINK_MIB_MAX = 0.05  # and of each link; a receive buffer that was written completely has 0.25 MiB
 DESCRIPTORS = 4096  # for each daemon
 
 
@@ -45,7 +47,10 @@ class IdleMesh(Fleet):
         resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, DESCRIPTORS), hard))
 
     def share_of_a_core(self, count, link_idle, links):
-        """Starts `count` daemons; returns the part of a core that each uses, once each has `links` links to each other one."""
+        """Starts `count` daemons; returns the part of a core that each uses, once each has `links` links to each other one.
+
+        Checks that an idle link hardly needs memory.
+        """
         addresses = {f"host-{number}": f"tcp:127.1.0.{number}:{LINK_PORT}" for number in range(1, count + 1)}
         running = []
         try:
@@ -75,6 +80,8 @@ class IdleMesh(Fleet):
                 folder.rename(folder.with_name(f"{count}-{folder.name}-{link_idle}"))
         print(f"{count} daemons with {WORKERS} workers each, link_idle {link_idle}: each uses {share:.2%} of a core, "
               f"{memory:.1f} MiB and {opened:.0f} descriptors", flush=True)
+        both_ways = 2 * links * (count - 1)
+        self.assertLess(memory, MIB_MAX + both_ways * LINK_MIB_MAX)
         return share
 
     def test_a_large_mesh_hardly_uses_the_processor(self):
