@@ -6,7 +6,7 @@
 // a peer whose clients call slow functions is not slow itself. A peer's level is the smoothed
 // logarithm of these quotients. The peer is slow if its level exceeds the median of the peers'
 // levels by kSlow, and by more if the calls' times differ much. With an even number of peers, the
-// lower one of the two in the middle is the median. So at least half of the peers are never slow,
+// lower one of the two in the middle is the median. So one comparison finds at most half slow,
 // and a peer that is much faster than all others does not get all calls.
 //
 // A peer that gets more calls than before returns its short calls first, and would seem to be fast.
