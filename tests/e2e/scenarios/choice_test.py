@@ -16,6 +16,8 @@ from nodes import ask, wait_until
 def stopped(server):
     """While the block runs, the server does not answer."""
     os.kill(server.process.pid, signal.SIGSTOP)
+    # One thread after the other stops, and until then the server can still answer.
+    os.waitid(os.P_PID, server.process.pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT)
     try:
         yield
     finally:
