@@ -24,7 +24,7 @@ PROGRAMS = pathlib.Path(sys.argv[1]).resolve() if len(sys.argv) > 1 else None
 LIMIT_SECONDS = 280
 # A single ratio says little, because the rate of 64 clients varies: in docs/results/recovery.json, ratios of one-second
 # rates are from 0.41 to 1.66. A disturbance that leaves the threads in a slow state makes nearly all ratios low.
-SECONDS = 3  # to measure each rate; in longer times the rate varies less
+SECONDS = 2  # to measure each rate; in longer times the rate varies less
 RATIOS = 6  # three rounds of the set-up and of its control
 HIGH = 0.5
 HIGH_RATIOS = 2  # at least this number of ratios must be above HIGH

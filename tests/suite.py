@@ -279,10 +279,14 @@ def seeds():
 # --- The stages of each command -------------------------------------------------------------------
 
 
-def full_stages():
+def release_stages():
     return [Stage("house rules", house_rules),
             Stage("build release", build("release")),
-            Stage("release", ctest("release")),
+            Stage("release", ctest("release"))]
+
+
+def full_stages():
+    return [*release_stages(),
             Stage("lab", lab()),  # emulation uses all processor time, so no other stage runs beside it
             Stage("build asan", build("asan")),
             Stage("package", package("--test"), beside=True),
@@ -389,6 +393,7 @@ def read_options():
     commands = parser.add_subparsers(dest="command", required=True)
     test = commands.add_parser("test", add_help=False)
     test.add_argument("--quick", action="store_true")
+    test.add_argument("--full", action="store_true")
     test.add_argument("--long", action="store_true")
     test.add_argument("--preset", choices=PRESETS)
     test.add_argument("--filter", default="")
@@ -401,8 +406,8 @@ def read_options():
     options = parser.parse_args()
     if options.command == "test":
         some = bool(options.preset or options.filter or options.repeat > 1 or options.busy)
-        if options.quick + options.long + some > 1:
-            test.error("--quick and --long exclude each other and every selection of tests")
+        if options.quick + options.full + options.long + some > 1:
+            test.error("--quick, --full and --long exclude each other and every selection of tests")
         if options.repeat < 1:
             test.error("--repeat takes a number from 1 on")
     return options
@@ -417,11 +422,13 @@ def stages_of(options):
         return [Stage("build fuzz", build("fuzz", "fuzzers")), Stage("fuzz", fuzz(search, options.seconds))]
     if options.quick:
         return quick_stages()
+    if options.full:
+        return full_stages()
     if options.long:
         return long_stages()
     if options.preset or options.filter or options.repeat > 1 or options.busy:
         return some_stages(options)
-    return full_stages()
+    return release_stages()
 
 
 def main():
