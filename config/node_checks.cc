@@ -34,17 +34,27 @@ class Relations {
     for (const EndpointConfig& endpoint : node_.endpoints) {
       claim(endpoint.listen, endpoint.location);
       if (endpoint.ring) claim(*endpoint.ring, endpoint.location);
-      if (endpoint.peers.empty() && node_.peer_files.empty()) {
-        diagnostics_.error(endpoint.location,
-                           "the endpoint has no `peers`, no peer has '" + endpoint.service +
-                               "' in its `serves`, and there are no `peer_files`; add one of them");
-      }
+      if (endpoint.peers.empty()) note_no_peers(endpoint);
       for (const std::string& peer : endpoint.peers) {
         if (std::ranges::find(names, peer) != names.end()) continue;
         diagnostics_.error(endpoint.location, "no peer is called '" + peer + "'" +
                                                   did_you_mean(peer, names) +
                                                   "; `peers` lists them");
       }
+    }
+  }
+
+  // Files of peers may be empty at first, so an endpoint without peers is then no error.
+  void note_no_peers(const EndpointConfig& endpoint) {
+    const std::string what = "the endpoint has no `peers`, ";
+    if (node_.peer_files.empty()) {
+      diagnostics_.error(endpoint.location,
+                         what + "no peer has '" + endpoint.service +
+                             "' in its `serves`, and there are no `peer_files`; add one of them");
+    } else {
+      diagnostics_.warning(endpoint.location,
+                           what + "and no peer, also of `peer_files`, has '" + endpoint.service +
+                               "' in its `serves`: all calls at it fail until a peer has");
     }
   }
 

@@ -303,7 +303,10 @@ TEST_F(PeerFiles, AddPeersToEndpointsOfTheirServices) {
 
 TEST_F(PeerFiles, MayBeEmptyForNow) {
   std::filesystem::create_directory(folder_ / "peers.d");
-  EXPECT_THAT(load(kEndpoint), IsEmpty());
+  EXPECT_THAT(load(""), IsEmpty());
+  EXPECT_THAT(load("peers: {b: {link: 'tcp:h:1'}}\n" + kEndpoint),
+              ElementsAre(HasSubstr("n.yaml:5:13: warning: the endpoint has no `peers`, and no "
+                                    "peer, also of `peer_files`, has 'S'")));
 }
 
 TEST_F(PeerFiles, AnEndpointCanNameAPeerOfAFile) {
