@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "daemon/admin/fake_control.h"
+#include "daemon/metrics/fake_call_record.h"
 
 namespace hat {
 namespace {
@@ -23,14 +24,7 @@ class SlowJson : public testing::Test {
 };
 
 TEST_F(SlowJson, AReplysTimeIsDividedAmongTheHosts) {
-  CallRecord slow = call(100ms);
-  slow.waited = 10ms;
-  slow.answered = 80ms;
-  slow.there = engine::ServedTimes{64ms, 24ms};
-  slow.request_bytes = 7;
-  slow.reply_bytes = 9;
-  slow.way = {Carrier::kTcp, Carrier::kTcp};
-  control_.slow_reports = {{1, 1234.5, slow}};
+  control_.slow_reports = {{1, 1234.5, answered_call(*call(100ms).counters)}};
   EXPECT_EQ(only(), json({{"unix_time", 1234.5},
                           {"service", "Kv"},
                           {"method", "get"},

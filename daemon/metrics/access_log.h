@@ -10,7 +10,6 @@
 #pragma once
 
 #include <array>
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -23,6 +22,7 @@
 #include "base/reactor.h"
 #include "config/node.h"
 #include "daemon/metrics/call_record.h"
+#include "daemon/metrics/rate_limit.h"
 
 namespace hat {
 
@@ -75,33 +75,12 @@ class CallSampler {
   std::mt19937 random_;
 };
 
-// Permits a number of events in each second.
-class RateLimit {
- public:
-  explicit RateLimit(uint32_t per_second) : per_second_(per_second) {}
-
-  // Returns true, and counts the event, if an event at `now` is permitted.
-  bool permits(TimePoint now) {
-    if (now - begin_ >= std::chrono::seconds(1)) {
-      begin_ = now;
-      events_ = 0;
-    }
-    if (events_ == per_second_) return false;
-    ++events_;
-    return true;
-  }
-
- private:
-  uint32_t per_second_;
-  uint32_t events_ = 0;  // in the second from begin_ on
-  TimePoint begin_;
-};
-
 class AccessLog {
  public:
   static constexpr size_t kQueueMax = 4096;
   // The lines of slow calls, and the lines of failed calls, that a worker can have in a second: a
-  // client that provokes errors must not fill the disk, nor displace the lines of slow calls.
+  // client that provokes errors must not fill the disk, nor displace the lines of slow calls. So a
+  // failed call counts as one of the failed calls, also if it is logged because it was slow.
   static constexpr uint32_t kLinesPerSecond = 100;
 
   // Logs no call before set(). `seed` decides which calls are sampled.
@@ -134,9 +113,8 @@ class AccessLog {
   // Puts the record of a call that has just ended into the queue, unless there are too many.
   // Requires that open() was called.
   void add(CallRecord call, Logged why) {
-    const TimePoint now = call.began + call.took;
-    if ((why == Logged::kSlow && !slow_.permits(now)) ||
-        (why == Logged::kFailed && !failed_.permits(now))) {
+    RateLimit& limit = call.failure ? failed_ : slow_;
+    if (why != Logged::kSampled && !limit.permits(call.began + call.took)) {
       over_rate_.add();
     } else if (!queue_->push({std::move(call), why})) {
       dropped_.add();

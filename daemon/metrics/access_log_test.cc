@@ -102,16 +102,21 @@ TEST(AccessLog, OpenKeepsTheRecordsThatWait) {
   EXPECT_TRUE(log.pop());
 }
 
+// Returns how many of a few more than kLinesPerSecond calls, which end at `end`, get lines.
+size_t lines_of(AccessLog& log, Logged why, Duration end, bool has_failed) {
+  CallRecord call{.began = TimePoint(end - 1ms), .took = 1ms};
+  if (has_failed) call.failure = engine::Failure::kDeadlineExceeded;
+  for (uint32_t i = 0; i < AccessLog::kLinesPerSecond + 5; ++i) log.add(call, why);
+  size_t count = 0;
+  while (log.pop()) ++count;
+  return count;
+}
+
 TEST(AccessLog, LimitsTheLinesOfFailedCallsAndOfSlowCallsInASecond) {
   AccessLog log(1);
   log.open();
   const auto lines = [&](Logged why, Duration end) {
-    for (uint32_t i = 0; i < AccessLog::kLinesPerSecond + 5; ++i) {
-      log.add({.began = TimePoint(end - 1ms), .took = 1ms}, why);
-    }
-    size_t count = 0;
-    while (log.pop()) ++count;
-    return count;
+    return lines_of(log, why, end, why == Logged::kFailed);
   };
   EXPECT_EQ(lines(Logged::kFailed, 10s), AccessLog::kLinesPerSecond);
   EXPECT_EQ(log.over_rate(), 5u);
@@ -120,6 +125,15 @@ TEST(AccessLog, LimitsTheLinesOfFailedCallsAndOfSlowCallsInASecond) {
   EXPECT_EQ(lines(Logged::kSampled, 10'999ms), AccessLog::kLinesPerSecond + 5) << "has no bound";
   EXPECT_EQ(lines(Logged::kFailed, 11s), AccessLog::kLinesPerSecond) << "a new second";
   EXPECT_EQ(log.dropped(), 0u);
+}
+
+// During an outage, calls fail after their deadlines: they are slow and failed.
+TEST(AccessLog, FailedCallsThatAreSlowDoNotDisplaceSlowCalls) {
+  AccessLog log(1);
+  log.open();
+  EXPECT_EQ(lines_of(log, Logged::kSlow, 10s, true), AccessLog::kLinesPerSecond);
+  EXPECT_EQ(lines_of(log, Logged::kFailed, 10s, true), 0u) << "both count as failed calls";
+  EXPECT_EQ(lines_of(log, Logged::kSlow, 10s, false), AccessLog::kLinesPerSecond);
 }
 
 }  // namespace

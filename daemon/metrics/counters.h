@@ -31,7 +31,7 @@ enum class CallOutcome : uint8_t {
   kSuccess,
   kDeclaredException,
   kApplicationException,
-  kLocalError,  // hatrpcd itself answered, with a local reply
+  kLocalError,  // hatrpcd itself has ended the call, with a local reply if it could be written
   kOneway,
   kUnknown,  // the stream became opaque, or the client left, before the reply
 };

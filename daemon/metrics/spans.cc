@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/metrics/spans.h"
 
-#include <chrono>
 #include <string_view>
 
 namespace hat {
@@ -19,20 +18,9 @@ thrift::SpanId Spans::new_id() {
   return id;
 }
 
-// Returns true if another span may begin in the second to which `now` belongs.
-bool Spans::may_begin(TimePoint now) {
-  if (now - second_ >= std::chrono::seconds(1)) {
-    second_ = now;
-    begun_ = 0;
-  }
-  if (begun_ == kSpansPerSecondMax) return false;
-  ++begun_;
-  return true;
-}
-
 CallTrace Spans::begin(const thrift::TraceContext& context, uint32_t text_at, TimePoint now) {
   if (!context.is_sampled) return {};
-  if (!may_begin(now)) {
+  if (!begun_.permits(now)) {
     dropped_.add();
     return {};
   }

@@ -23,6 +23,7 @@
 #include "base/handoff_queue.h"
 #include "base/reactor.h"
 #include "daemon/metrics/call_record.h"
+#include "daemon/metrics/rate_limit.h"
 #include "daemon/thrift/trace_context.h"
 
 namespace hat {
@@ -69,13 +70,11 @@ class Spans {
 
  private:
   thrift::SpanId new_id();
-  bool may_begin(TimePoint now);
 
   std::mt19937_64 ids_;
   HandoffQueue<Span> ended_{kSpansMax};
   Counter dropped_;
-  TimePoint second_{};  // when the present second has begun
-  uint32_t begun_ = 0;  // the spans of this second
+  RateLimit begun_{kSpansPerSecondMax};
 };
 
 }  // namespace hat

@@ -57,20 +57,24 @@ AccessLogFile::AccessLogFile(size_t workers, uint32_t seed) {
 
 void AccessLogFile::set(const AccessLogConfig& config) {
   if (config.path == path_) return;
+  const bool was_off = path_.empty();
   path_ = config.path;
   // The thread of the file before may hang in a write. So each path has a thread of its own; it
   // gets the records that wait.
   close(path_.empty());
-  for (auto& log : logs_) {
-    if (!path_.empty()) {
-      log->open();
-    } else {
-      while (log->pop()) ++earlier_.lost;
-    }
-  }
-  if (path_.empty()) return;
+  if (path_.empty()) return lose_waiting();
+  for (auto& log : logs_) log->open();
+  // A worker that has not applied its configuration at once has added records after the end of the
+  // log. They are old, and no part of the log that begins now.
+  if (was_off) lose_waiting();
   file_ = std::make_unique<LineFile>("access_log", std::make_unique<Records>(logs_));
   file_->set_path(path_);
+}
+
+void AccessLogFile::lose_waiting() {
+  for (auto& log : logs_) {
+    while (log->pop()) ++earlier_.lost;
+  }
 }
 
 void AccessLogFile::close(bool writes_waiting) {

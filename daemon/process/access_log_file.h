@@ -28,11 +28,14 @@ class AccessLogFile {
   // Returns the part of a worker. Lives as long as this object.
   AccessLog& of_worker(size_t i) { return *logs_.at(i); }
   // Applies the path of `config`. Call it before the workers get `config`; if the path is empty,
-  // after all have got it. Waits for the file of another path for up to LineFile::kStopTime.
+  // after all have got it. Waits for the file of another path for up to LineFile::kStopTime. If a
+  // worker adds records after the path became empty, they are lost when there is a path again.
   void set(const AccessLogConfig& config);
   AccessLogCounts counts() const;
 
  private:
+  // Removes the records that wait in the queues, and counts them as lost.
+  void lose_waiting();
   // Ends the thread of file_, if there is one.
   void close(bool writes_waiting);
 

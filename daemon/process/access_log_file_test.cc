@@ -5,7 +5,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
+#include <cerrno>
+#include <chrono>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -14,6 +17,7 @@
 #include <thread>
 
 #include "base/descriptor.h"
+#include "daemon/metrics/fake_call_record.h"
 #include "daemon/metrics/function_metrics.h"
 
 namespace hat {
@@ -25,6 +29,7 @@ using nlohmann::json;
 using testing::AllOf;
 using testing::EndsWith;
 using testing::HasSubstr;
+using testing::Not;
 using testing::StartsWith;
 
 class AccessLogFileTest : public testing::Test {
@@ -39,16 +44,7 @@ class AccessLogFileTest : public testing::Test {
   void TearDown() override { fs::remove_all(folder_); }
 
   LoggedCall call(const std::string& method = "get") {
-    CallRecord record{.counters = &registry_.find("Kv", method).at(Side::kClient, 0),
-                      .took = 100ms,
-                      .waited = 10ms,
-                      .answered = 80ms,
-                      .there = engine::ServedTimes{64ms, 24ms},
-                      .peer = "host-b",
-                      .request_bytes = 7,
-                      .reply_bytes = 9,
-                      .way = {Carrier::kTcp, Carrier::kTcp}};
-    return {record, Logged::kSlow};
+    return {answered_call(registry_.find("Kv", method).at(Side::kClient, 0)), Logged::kSlow};
   }
   std::string text() const {
     std::ifstream stream(config_.path);
@@ -97,20 +93,55 @@ TEST_F(AccessLogFileTest, TheLinesOfAllWorkersAreInTheFile) {
   EXPECT_EQ(file.counts().written, 3u);
 }
 
+// A file whose writer blocks: a pipe that is full, and whose reader reads nothing.
+class FullPipe {
+ public:
+  explicit FullPipe(const fs::path& path) {
+    EXPECT_EQ(mkfifo(path.c_str(), 0600), 0);
+    reader_ = Descriptor(open(path.c_str(), O_RDONLY | O_NONBLOCK));
+    const Descriptor writer(open(path.c_str(), O_WRONLY | O_NONBLOCK));
+    const std::string bytes(4096, 'x');
+    while (write(writer.get(), bytes.data(), bytes.size()) > 0) continue;
+    EXPECT_EQ(errno, EAGAIN);
+  }
+
+ private:
+  Descriptor reader_;
+};
+
+// A worker is silent while the log is switched off: it adds a record afterwards.
+TEST_F(AccessLogFileTest, RecordsFromBeforeItIsSwitchedOnAreLost) {
+  const AccessLogConfig none{.path = "", .location = {}};
+  AccessLogFile file(2, 1);
+  file.set(config_);
+  file.set(none);
+  file.of_worker(1).add(call("old").call, Logged::kSampled);
+  file.set(config_);
+  file.of_worker(1).add(call("new").call, Logged::kSampled);
+  file.set(none);  // writes the records that wait
+  EXPECT_THAT(text(), AllOf(HasSubstr("\"new\""), Not(HasSubstr("\"old\""))));
+  EXPECT_EQ(file.counts().written, 1u);
+  EXPECT_EQ(file.counts().lost, 1u);
+}
+
 TEST_F(AccessLogFileTest, AnotherPathHelpsWhileTheFileBlocks) {
   const fs::path pipe = folder_ / "pipe";
-  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
-  const Descriptor reader(open(pipe.c_str(), O_RDONLY | O_NONBLOCK));
+  const FullPipe full(pipe);
   AccessLogFile file(1, 1);
   file.set({.path = pipe, .location = {}});
   const auto add = [&](const char* method) {
     file.of_worker(0).add(call(method).call, Logged::kSampled);
   };
   uint64_t added = 0;
-  // More than the pipe and a batch have: the thread hangs, and the queue becomes full.
-  for (; file.counts().dropped == 0; ++added) add("old");
-  std::this_thread::sleep_for(2 * LineFile::kInterval);
+  // The queue has accepted more records than it holds, so the thread has taken some. It hangs.
+  for (; added - file.counts().dropped <= AccessLog::kQueueMax; ++added) {
+    add("old");
+    if (file.counts().dropped != 0) std::this_thread::sleep_for(1ms);
+  }
+  const auto begin = std::chrono::steady_clock::now();
   file.set(config_);
+  EXPECT_GE(std::chrono::steady_clock::now() - begin, LineFile::kStopTime) << "it did not hang";
+  EXPECT_EQ(file.counts().written, 0u);
   for (int i = 0; i < 2000 && !text().contains("new"); ++i) {
     std::this_thread::sleep_for(5ms);
     add("new");
@@ -124,8 +155,7 @@ TEST_F(AccessLogFileTest, AnotherPathHelpsWhileTheFileBlocks) {
 
 TEST_F(AccessLogFileTest, CountsTheRecordsThatItThrowsAway) {
   const fs::path pipe = folder_ / "pipe";
-  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
-  const Descriptor reader(open(pipe.c_str(), O_RDONLY | O_NONBLOCK));
+  const FullPipe full(pipe);
   AccessLogFile file(1, 1);
   file.set({.path = pipe, .location = {}});
   uint64_t added = 0;

@@ -26,23 +26,33 @@ uint64_t lines_in(std::string_view text) {
   return static_cast<uint64_t>(std::ranges::count(text, '\n'));
 }
 
-// Returns true if the file at `path`, which is open as `file`, ends within a line. A process that
-// has ended while the disk was full can have left it so.
-bool ends_within_line(int file, const std::string& path) {
+// Opens the file at `path`, and makes it if there is none. The descriptor does not block. On
+// failure it is not open, and errno has the reason.
+Descriptor open_to_append(const std::string& path) {
+  constexpr mode_t kForOwnerAndGroup = 0640;
+  // With O_NONBLOCK, open() fails for a pipe that no process reads, and does not wait for one.
+  // With O_NOCTTY, a terminal does not become the daemon's.
+  constexpr int kFlags = O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
+  return Descriptor(::open(path.c_str(), kFlags, kForOwnerAndGroup));
+}
+
+// Returns true if the last byte of the regular file that is open as `reader` is within a line.
+bool is_cut_now(int reader) {
   struct stat found {};
-  if (fstat(file, &found) != 0 || !S_ISREG(found.st_mode) || found.st_size == 0) return false;
-  const Descriptor reader(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  if (fstat(reader, &found) != 0 || found.st_size == 0) return false;
   char last = '\n';
-  return pread(reader.get(), &last, 1, found.st_size - 1) == 1 && last != '\n';
+  return pread(reader, &last, 1, found.st_size - 1) == 1 && last != '\n';
 }
 
 // The file, as the thread sees it.
 class Appender {
  public:
-  // Appends `text`, whole lines, to the file at `path`. Returns how many bytes it has written; if
-  // these are not all, errno has the reason.
-  size_t append(const std::string& path, std::string_view text) {
-    if (!is_at(path) && !open_at(path)) return 0;
+  // Opens the file at `path`, unless it is open. If it returns false, errno has the reason.
+  bool open(const std::string& path) { return is_at(path) || open_at(path); }
+
+  // Appends `text`, whole lines, to the open file. Returns how many bytes it has written; if these
+  // are not all, errno has the reason.
+  size_t append(std::string_view text) {
     if (is_cut_ && write_all("\n") != 1) return 0;
     const size_t written = write_all(text);
     is_cut_ = written != 0 && text[written - 1] != '\n';
@@ -61,7 +71,9 @@ class Appender {
   bool open_at(const std::string& path) {
     file_ = open_to_append(path);
     if (file_.get() < 0) return false;
-    is_cut_ = ends_within_line(file_.get(), path);
+    is_cut_ = ends_within_line(file_.get(), path, [](std::chrono::milliseconds time) {
+      std::this_thread::sleep_for(time);
+    });
     return fcntl(file_.get(), F_SETFL, O_APPEND) == 0;
   }
 
@@ -84,12 +96,18 @@ class Appender {
 
 }  // namespace
 
-Descriptor open_to_append(const std::string& path) {
-  constexpr mode_t kForOwnerAndGroup = 0640;
-  // With O_NONBLOCK, open() fails for a pipe that no process reads, and does not wait for one.
-  // With O_NOCTTY, a terminal does not become the daemon's.
-  constexpr int kFlags = O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
-  return Descriptor(::open(path.c_str(), kFlags, kForOwnerAndGroup));
+bool ends_within_line(int file, const std::string& path,
+                      const std::function<void(std::chrono::milliseconds)>& pause) {
+  constexpr std::chrono::milliseconds kLongestPause{32};
+  // A pipe has no end to look at, and opening it would disturb its other reader.
+  struct stat found {};
+  if (fstat(file, &found) != 0 || !S_ISREG(found.st_mode)) return false;
+  const Descriptor reader(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  for (std::chrono::milliseconds time{1}; time <= kLongestPause; time *= 2) {
+    if (!is_cut_now(reader.get())) return false;
+    pause(time);
+  }
+  return is_cut_now(reader.get());
 }
 
 struct LineFile::Shared {
@@ -108,15 +126,17 @@ struct LineFile::Shared {
   Shared(std::string of, std::unique_ptr<LineSource> from)
       : name(std::move(of)), source(std::move(from)) {}
 
-  // Waits for the next interval, unless `at_once`. Appends lines to `text`, and sets `to` to the
-  // path of their file. Returns false if there are none and the thread is to end.
+  // Waits for the next interval, unless `at_once`, or for a path other than `to`. Appends lines to
+  // `text`, and sets `to` to the path of their file. `text` can stay empty if the path is new.
+  // Returns false if there are neither lines nor a new path, and the thread is to end.
   bool wait_for_lines(std::string& text, std::string& to, bool at_once) {
     std::unique_lock lock(mutex);
     for (;; at_once = false) {
-      if (!at_once && !must_end) wait(lock);
+      if (!at_once && !must_end && path == to) wait(lock);
       if (source && !path.empty()) source->take_lines(text, kBatchBytes);
+      const bool is_new = !path.empty() && path != to;
       to = path;
-      if (!text.empty()) return true;
+      if (!text.empty() || is_new) return true;
       if (must_end) {
         has_ended = true;
         changed.notify_all();
@@ -194,8 +214,10 @@ void LineFile::run(const std::shared_ptr<Shared>& shared) {
   std::string path;
   while (shared->wait_for_lines(text, path, is_full)) {
     shared->taken.add(lines_in(text));
-    const size_t bytes = file.append(path, text);
-    const int error = bytes == text.size() ? 0 : errno;
+    const bool is_open = file.open(path);
+    const size_t bytes = is_open ? file.append(text) : 0;
+    const int error = is_open && bytes == text.size() ? 0 : errno;
+    if (text.empty() && error == 0) continue;  // a file that is open can still take no lines
     const uint64_t written = lines_in(std::string_view(text).substr(0, bytes));
     const uint64_t lost = lines_in(text) - written;
     shared->written.add(written);

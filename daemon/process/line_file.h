@@ -5,19 +5,21 @@
 // kInterval. A file that blocks (a full pipe, a slow disk) therefore delays only this thread: the
 // queues fill, and their owner counts the records for which there is no space.
 //
-// Rotation  Before each write the thread compares the file with the one at the path. If another
-//           program has renamed or removed the file, the thread makes a new one. It writes at the
-//           end (O_APPEND), so several processes can write to one regular file; in a pipe, their
-//           lines can mix. If the disk becomes full, a line can be cut; the thread ends it before
-//           the next one, also if an earlier process has left it.
+// Rotation  The thread opens the file at a new path at once, and makes it if there is none. Before
+//           each write it compares the file with the one at the path. If another program has
+//           renamed or removed the file, the thread makes a new one. It writes at the end
+//           (O_APPEND), so several processes can write to one regular file; in a pipe, their lines
+//           can mix. If the disk becomes full, a line can be cut; the thread ends it before the
+//           next one, also if an earlier process has left it.
 // Errors    Lines that cannot be written are lost and counted. The thread logs the first error, and
 //           when it can write again (daemon/process/write_news.h); it tries to open the file again
-//           for the next lines.
+//           for the next lines. It also logs that it cannot open the file at a new path.
 #pragma once
 
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <thread>
@@ -26,9 +28,13 @@
 
 namespace hat {
 
-// Opens the file at `path`, as a LineFile does, and makes it if there is none. The descriptor does
-// not block. On failure it is not open, and errno has the reason.
-Descriptor open_to_append(const std::string& path);
+// Returns true if the file at `path`, which is open as `file`, ends within a line. A process that
+// has ended while the disk was full can have left it so. The file can also end within a line for a
+// moment, while another process appends whole lines. So this function looks again, after a call of
+// pause() for 1 ms, 2 ms and so on up to 32 ms, before it returns true. If the write of the other
+// process takes longer than all pauses, the result is wrong, and its reader adds an empty line.
+bool ends_within_line(int file, const std::string& path,
+                      const std::function<void(std::chrono::milliseconds)>& pause);
 
 // Has the records, and makes lines of them.
 //
@@ -61,8 +67,9 @@ class LineFile {
   LineFile(const LineFile&) = delete;
   LineFile& operator=(const LineFile&) = delete;
 
-  // Sets the path of the file for the lines from now on. While the path is empty, the thread
-  // sleeps, and the records stay in their queues.
+  // Sets the path of the file for the lines from now on. The thread opens it soon, without waiting
+  // for lines: an operator must see a wrong path at once, and a program that reads a pipe must not
+  // see its end. While the path is empty, the thread sleeps, and the records stay in their queues.
   void set_path(std::string path);
   // Writes the records that wait, and ends the thread. If this takes longer than kStopTime, gives
   // up: the other records are lost.

@@ -2,11 +2,13 @@
 #include "daemon/process/line_file.h"
 
 #include <fcntl.h>
+#include <glog/logging.h>
 #include <gmock/gmock.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
@@ -14,6 +16,8 @@
 #include <functional>
 #include <iterator>
 #include <mutex>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/descriptor.h"
@@ -118,6 +122,32 @@ TEST_F(LineFileTest, EndsALineThatAnEarlierProcessHasCut) {
   EXPECT_THAT(text_of(path_), StrEq("before\nhalf a li\nafter\n"));
 }
 
+// Opens and reads the file at `path`, whose last line another process completes during pause number
+// `completed` (from 1; 0: never). Returns the pauses, and whether the file seemed to be cut.
+std::pair<std::vector<std::chrono::milliseconds>, bool> look_at(const fs::path& path,
+                                                                size_t completed) {
+  const Descriptor file(open(path.c_str(), O_WRONLY | O_APPEND));
+  std::vector<std::chrono::milliseconds> pauses;
+  const bool is_cut = ends_within_line(file.get(), path, [&](std::chrono::milliseconds time) {
+    pauses.push_back(time);
+    std::ofstream(path, std::ios::app) << (pauses.size() == completed ? "line\n" : "part of a ");
+  });
+  return {pauses, is_cut};
+}
+
+// In a takeover, this process can see a part of the lines that the other one is writing.
+TEST_F(LineFileTest, WaitsForTheEndOfALineThatAnotherProcessWrites) {
+  using Pauses = std::vector<std::chrono::milliseconds>;
+  std::ofstream(path_) << "before\n";
+  EXPECT_EQ(look_at(path_, 0), std::pair(Pauses{}, false));
+  std::ofstream(path_) << "before\nhalf a ";
+  EXPECT_EQ(look_at(path_, 3), std::pair(Pauses({1ms, 2ms, 4ms}), false));
+  std::ofstream(path_) << "before\nhalf a ";
+  EXPECT_EQ(look_at(path_, 6), std::pair(Pauses({1ms, 2ms, 4ms, 8ms, 16ms, 32ms}), false));
+  std::ofstream(path_) << "before\nhalf a ";
+  EXPECT_EQ(look_at(path_, 0), std::pair(Pauses({1ms, 2ms, 4ms, 8ms, 16ms, 32ms}), true));
+}
+
 TEST_F(LineFileTest, WritesTheWaitingLinesBeforeItEnds) {
   file_->set_path(path_);
   std::string expected;
@@ -216,6 +246,57 @@ TEST_F(LineFileTest, EndsALineThatWasCut) {
   ASSERT_TRUE(has_written(2));
   EXPECT_THAT(text_of(path_), StrEq("a line tha\nnext\nlast\n"));
   EXPECT_EQ(file_->counts().lost, 1u);
+}
+
+TEST_F(LineFileTest, OpensItsFileWithoutLines) {
+  file_->set_path(path_);
+  EXPECT_TRUE(comes_true([&] { return fs::exists(path_); }));
+  file_->set_path(folder_ / "other");
+  EXPECT_TRUE(comes_true([&] { return fs::exists(folder_ / "other"); }));
+}
+
+// While a program writes to a pipe, and has closed it, its reader finds the end of the file.
+TEST_F(LineFileTest, KeepsAPipeOpen) {
+  ASSERT_EQ(mkfifo(path_.c_str(), 0600), 0);
+  const Descriptor reader(open(path_.c_str(), O_RDONLY | O_NONBLOCK));
+  file_->set_path(path_);
+  char byte = 0;
+  const auto has_writer = [&] { return read(reader.get(), &byte, 1) == -1 && errno == EAGAIN; };
+  ASSERT_TRUE(comes_true(has_writer));
+  std::this_thread::sleep_for(2 * LineFile::kInterval);
+  EXPECT_TRUE(has_writer());
+}
+
+// Keeps the messages of its time that have `text`.
+class Messages final : public google::LogSink {
+ public:
+  explicit Messages(std::string text) : text_(std::move(text)) { google::AddLogSink(this); }
+  ~Messages() override { google::RemoveLogSink(this); }
+  void send(google::LogSeverity, const char*, const char*, int, const google::LogMessageTime&,
+            const char* message, size_t size) override {
+    const std::lock_guard lock(mutex_);
+    if (std::string_view(message, size).contains(text_)) ++count_;
+  }
+  size_t count() const {
+    const std::lock_guard lock(mutex_);
+    return count_;
+  }
+
+ private:
+  const std::string text_;
+  mutable std::mutex mutex_;
+  size_t count_ = 0;
+};
+
+TEST_F(LineFileTest, ReportsOnceThatItCannotOpenItsFile) {
+  const Messages failures("lines: cannot write to " + (folder_ / "missing/lines").string() +
+                          ": No such file or directory");
+  file_->set_path(folder_ / "missing" / "lines");
+  ASSERT_TRUE(comes_true([&] { return failures.count() == 1; })) << "without a line";
+  EXPECT_EQ(file_->counts().lost, 0u);
+  waiting_->add("one");
+  ASSERT_TRUE(has_lost(1));
+  EXPECT_EQ(failures.count(), 1u);
 }
 
 TEST_F(LineFileTest, CountsLinesOfAPipeThatNobodyReads) {

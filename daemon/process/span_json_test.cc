@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "daemon/metrics/fake_call_record.h"
 #include "daemon/metrics/function_metrics.h"
 
 namespace hat {
@@ -21,16 +22,8 @@ class SpanJsonTest : public testing::Test {
     span_.trace.context.trace_id.fill('a');
     span_.trace.context.parent_id.fill('b');
     span_.trace.span_id.fill('c');
-    span_.call = {.counters = &function_.at(Side::kClient, 0),
-                  .began = TimePoint(5s),
-                  .took = 100ms,
-                  .waited = 10ms,
-                  .answered = 80ms,
-                  .there = engine::ServedTimes{64ms, 24ms},
-                  .peer = "host-b",
-                  .request_bytes = 7,
-                  .reply_bytes = 9,
-                  .way = {Carrier::kTcp, Carrier::kTcp}};
+    span_.call = answered_call(function_.at(Side::kClient, 0));
+    span_.call.began = TimePoint(5s);
   }
   json line() {
     std::string text;

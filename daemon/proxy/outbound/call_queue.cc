@@ -80,8 +80,9 @@ void CallQueue::pop_back() {
 
 void CallQueue::forget_all() {
   for (size_t i = 0; i < calls_.size(); ++i) {
-    calls_[i]->counters->requests[static_cast<size_t>(CallOutcome::kUnknown)].add();
-    give_back(*calls_[i]);
+    Call& call = *calls_[i];
+    call.counters->requests[static_cast<size_t>(unanswered_outcome(call))].add();
+    give_back(call);
   }
   calls_.clear();
 }

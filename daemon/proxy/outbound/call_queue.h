@@ -56,7 +56,12 @@ class CallQueue {
   void drop_learning(Call& call);
   // Removes and deletes the newest call.
   void pop_back();
-  // Removes and deletes all calls, and counts the outcome `unknown` for each call.
+  // Returns the outcome of a call that ends without an answer: `local_error` if it has failed, or
+  // else `unknown`.
+  static CallOutcome unanswered_outcome(const Call& call) {
+    return call.failure ? CallOutcome::kLocalError : CallOutcome::kUnknown;
+  }
+  // Removes and deletes all calls, and counts unanswered_outcome() for each call.
   void forget_all();
 
   // Returns true if each of the `count` oldest calls was sent, has not failed, and may be oneway.

@@ -54,12 +54,14 @@ TEST_F(CallQueueTest, KnowsWhetherAllMayBeOneway) {
   EXPECT_FALSE(queue_->may_all_be_oneway(4));
 }
 
-TEST_F(CallQueueTest, CountsWhatItForgetsAsUnknown) {
+TEST_F(CallQueueTest, CountsTheOutcomesOfTheCallsThatItForgets) {
   add(Reply::kCertain, 1);
   add(Reply::kPossible, 2);
+  queue_->mark_failed(add(Reply::kCertain, 3), engine::Failure::kLinkLost, "");
   queue_->forget_all();
   EXPECT_TRUE(queue_->empty());
   EXPECT_EQ(counters_.requests[static_cast<size_t>(CallOutcome::kUnknown)].value(), 2u);
+  EXPECT_EQ(counters_.requests[static_cast<size_t>(CallOutcome::kLocalError)].value(), 1u);
 }
 
 TEST_F(CallQueueTest, CountsTheMemoryOfManyCallsAndGivesItBack) {

@@ -24,6 +24,15 @@ thrift::ExceptionCode exception_code(Failure failure) {
                                        : thrift::ExceptionCode::kInternalError;
 }
 
+// Returns true if the time from the beginning of `call` to its end with `outcome` is a time that
+// the call took. The end of a call without a reply is late or early for reasons of its own: for
+// example, a call that may be oneway ends unknown when its client leaves, long after the server has
+// executed it.
+bool has_time(const Call& call, CallOutcome outcome) {
+  if (call.replies == 0 || outcome == CallOutcome::kOneway) return false;
+  return outcome != CallOutcome::kUnknown || call.reply != Reply::kPossible || call.reply_started;
+}
+
 struct FailureReport {
   Failure failure;
   bool delivered;  // the server may have seen the call
@@ -350,10 +359,11 @@ void ClientConnection::finish(Call& call, CallOutcome outcome) {
 }
 
 // Records a call that has just ended: its span if its client has sent a trace context, its times if
-// it is one of the slowest, and a line if the access log has it.
-void ClientConnection::note_ended(const Call& call, CallOutcome outcome, TimePoint now) {
-  // The end of a call without a reply is late or early for reasons of its own.
-  const bool is_timed = call.replies != 0 && outcome != CallOutcome::kOneway;
+// it is one of the slowest, and a line if the access log has it. `is_late`: its deadline has passed
+// (and it has no answer).
+void ClientConnection::note_ended(const Call& call, CallOutcome outcome, TimePoint now,
+                                  bool is_late) {
+  const bool is_timed = is_late || has_time(call, outcome);
   const Duration took = now - call.started;
   const bool is_slow = is_timed && worker_.slow_calls().wants(*call.counters, took, now);
   AccessLog* const log = worker_.access_log();

@@ -249,7 +249,7 @@ class ClientConnection final : public StreamEvents,
   void write_exceptions(const Call& call);
   void finish(Call& call, CallOutcome outcome);
   void note_speed(const Call& call, TimePoint end, TimePoint now);
-  void note_ended(const Call& call, CallOutcome outcome, TimePoint now);
+  void note_ended(const Call& call, CallOutcome outcome, TimePoint now, bool is_late = false);
   CallRecord record_of(const Call& call, CallOutcome outcome, TimePoint now) const;
   enum class From : uint8_t { kStream, kSelf };
   void write(Bytes bytes, From from);
@@ -262,12 +262,12 @@ class ClientConnection final : public StreamEvents,
   void pass_end();
   void on_server_end_wait();
   void end_after_answers();
-  void end_without_answers();
+  void end_without_answers(const Call* late = nullptr);
   void close_if_done();
   void linger();
   void drop_input();
   void let_go();
-  void forget_calls();
+  void forget_calls(const Call* late = nullptr);
   void close(bool abort);
 
   Worker& worker_;

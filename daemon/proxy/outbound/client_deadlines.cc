@@ -51,7 +51,7 @@ void ClientConnection::on_call_deadline(Call& call) {
         << ": closed a connection, because a call got no reply before its deadline; "
            "hatrpcd does not answer the call, because it may be oneway and no "
            "manifest lists its function";
-    return end_without_answers();
+    return end_without_answers(&call);
   }
   if (call.sent) {
     stream_.send_control(FrameKind::kCancel, call.ordinal);

@@ -73,14 +73,15 @@ void ClientConnection::end_after_answers() {
 // Ends the calls in flight without an answer, in this daemon and at the peer, and then the client's
 // connection. Answers that wait to be written to the client are written first. But if a part of a
 // reply has arrived, the connection is reset at once, because this reply cannot be completed.
-void ClientConnection::end_without_answers() {
+// `late`: a call whose deadline has passed; or null.
+void ClientConnection::end_without_answers(const Call* late) {
   if (over()) return;
   const bool cut = !calls_.empty() && calls_.front().reply_started;
   leave_stream(FrameKind::kReset);
   if (cut) return close(true);
   if (waits_for_link()) stop_waiting();
   leave_current();
-  forget_calls();
+  forget_calls(late);
   end_after_answers();
   close_if_done();
 }
@@ -130,12 +131,12 @@ void ClientConnection::let_go() {
   forget_calls();
 }
 
-// Ends the calls without answers.
-void ClientConnection::forget_calls() {
+// Ends the calls without answers. `late`: a call whose deadline has passed; or null.
+void ClientConnection::forget_calls(const Call* late) {
   const TimePoint now = worker_.reactor().now();
   for (size_t i = 0; i < calls_.size(); ++i) {
-    const bool has_failed = calls_[i].failure.has_value();
-    note_ended(calls_[i], has_failed ? CallOutcome::kLocalError : CallOutcome::kUnknown, now);
+    const Call& call = calls_[i];
+    note_ended(call, CallQueue::unanswered_outcome(call), now, &call == late);
   }
   calls_.forget_all();
 }

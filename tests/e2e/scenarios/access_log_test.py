@@ -27,9 +27,9 @@ class AccessLog(Fleet):
                                  access_log={"path": str(self.path), **log})
 
     def lines(self, path=None):
-        # Without the last line if the daemon has written only a part of it yet.
+        # Without the last line if the daemon has written only a part of it yet. A line can be empty after a takeover.
         text = (path or self.path).read_text(encoding="utf-8")
-        return [json.loads(line) for line in text.split("\n")[:-1]]
+        return [json.loads(line) for line in text.split("\n")[:-1] if line]
 
     def metric(self, node, series):
         status, page = ask(node.admin, "GET", "/metrics")

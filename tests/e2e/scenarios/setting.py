@@ -11,7 +11,6 @@ import pathlib
 import re
 import subprocess
 import sys
-import threading
 import unittest
 
 import yaml
@@ -21,6 +20,7 @@ PROGRAMS, PEERS = (pathlib.Path(word).resolve() for word in sys.argv[1:3])
 sys.path[:0] = [str(PEERS / "python" / "gen"), str(PEERS / "python" / "site")]
 
 import hatrpc  # noqa: E402
+from caller_threads import CallerThreads  # noqa: E402
 from nodes import Server, TwoNodes, ask, hatrpc_address  # noqa: E402
 from peers import IDL, Peers  # noqa: E402
 from probe import ProbeOfTomorrow  # noqa: E402
@@ -74,7 +74,7 @@ class Client:
         self.transport.close()
 
 
-class Callers:
+class Callers(CallerThreads):
     """Threads that make calls until the block ends, each with a Client of its own. A context manager.
 
     call(client, number) makes one call; the first number of each thread is 1. A thread ends with an entry in `errors`
@@ -84,8 +84,8 @@ class Callers:
 
     def __init__(self, nodes, count, call, permitted=None):
         self.nodes, self.call, self.permitted = nodes, call, permitted
-        self.going, self.errors, self.calls = True, [], 0
-        self.threads = [threading.Thread(target=self.run) for _ in range(count)]
+        self.errors, self.calls = [], 0
+        super().__init__([()] * count)
 
     def run(self):
         number = 0
@@ -100,16 +100,6 @@ class Callers:
                 if self.permitted is None or self.permitted not in str(error):
                     self.errors.append(f"{error!r}: {error}")
                     return
-
-    def __enter__(self):
-        for thread in self.threads:
-            thread.start()
-        return self
-
-    def __exit__(self, *_):
-        self.going = False
-        for thread in self.threads:
-            thread.join()
 
 
 @contextlib.contextmanager

@@ -174,7 +174,8 @@ class Tracing(Scenario):
         keys = {"tracing": {"path": "missing/spans.jsonl"}}
         with probe_nodes(server=HeaderServer(), keys={"host-a": keys}) as nodes:
             file = nodes.a.config.parent / "missing" / "spans.jsonl"
-            self.assertIn(f"spans: cannot write to {file}: No such file or directory", nodes.a.log())
+            message = f"spans: cannot write to {file}: No such file or directory"
+            wait_until("the daemon reports it", lambda: message in nodes.a.log())
             check = subprocess.run([PROGRAMS / "hatrpcd", "--check", "--config", nodes.a.config], text=True,
                                    capture_output=True, check=False)
             self.assertEqual(check.returncode, 0, check.stderr)
@@ -182,6 +183,7 @@ class Tracing(Scenario):
             with TracingClient(nodes) as client:
                 client.send(traceparent())
             wait_until("the lost span is counted", lambda: "hatrpc_spans_lost_total 1\n" in page_of(nodes.a))
+            self.assertEqual(nodes.a.log().count("spans: cannot write to"), 1)
 
 
 if __name__ == "__main__":
