@@ -116,6 +116,10 @@ std::string choice_text(const json& way, const json* chosen) {
   if (way.at("state") != "up") return choice_without_link(way);
   constexpr const char* kSlow = "its calls take much longer than those of other peers";
   const std::string avoided = avoided_text(way);
+  if (way.at("overflow")) {
+    return std::string("only if the others have no room, or as a trial: ") + kSlow +
+           (avoided.empty() ? "" : "; " + avoided);
+  }
   if (way.at("candidate")) {
     if (!avoided.empty()) return "yes, as no better one is left: " + avoided;
     return way.at("slow") ? std::string("yes, as no better one is left: ") + kSlow : "yes";
@@ -124,13 +128,10 @@ std::string choice_text(const json& way, const json* chosen) {
   if (!avoided.empty() && (chosen == nullptr || avoided_text(*chosen).empty())) {
     return "no: " + avoided;
   }
-  const bool has_nearer = chosen != nullptr && chosen->at("is_near") && !way.at("is_near");
-  if (way.at("slow") && !has_nearer)
-    return std::string("only if the others have no room: ") + kSlow;
   return "no: peers in the zone of this node come first" + (avoided.empty() ? "" : "; " + avoided);
 }
 
-// By worker and endpoint, a peer that a new connection of a client can get.
+// By worker and endpoint, a peer that new connections can get even if others have room.
 using ChosenPeers = std::map<std::pair<uint64_t, std::string>, const json*>;
 
 std::pair<uint64_t, std::string> choice_of(const json& way) {
@@ -140,7 +141,7 @@ std::pair<uint64_t, std::string> choice_of(const json& way) {
 ChosenPeers chosen_peers(const json& ways) {
   ChosenPeers chosen;
   for (const json& way : ways) {
-    if (way.at("candidate")) chosen.emplace(choice_of(way), &way);
+    if (way.at("candidate") && !way.at("overflow")) chosen.emplace(choice_of(way), &way);
   }
   return chosen;
 }
@@ -177,6 +178,20 @@ std::string ways_text(const json& ways, const Terminal& terminal) {
   return table.text(terminal);
 }
 
+// Returns how connections choose among the peers of `ways`.
+std::string choice_rules(const json& ways) {
+  const bool has_overflow =
+      std::ranges::any_of(ways, [](const json& way) { return way.at("overflow").get<bool>(); });
+  return std::string(
+             "Connections that need a peer choose among those with \"yes\", by weight and by the "
+             "calls in flight. ") +
+         (has_overflow
+              ? "They choose a peer with \"only if\" when each of the others has many more "
+                "calls in flight, and single ones try it from time to time. "
+              : "") +
+         "A connection stays with its peer while the server keeps state for it.";
+}
+
 std::string peers_of(const json& page, const Terminal& terminal) {
   const json& ways = page.at("ways");
   const std::string gaps = report_gaps(page);
@@ -190,11 +205,7 @@ std::string peers_of(const json& page, const Terminal& terminal) {
                      terminal);
   }
   return "\n" + gaps + ways_text(ways, terminal) + "\n" +
-         paragraph("choice",
-                   "Connections that need a peer choose among those with \"yes\", by weight and by "
-                   "the calls in flight. A connection stays with its peer while the server keeps "
-                   "state for it.",
-                   terminal);
+         paragraph("choice", choice_rules(ways), terminal);
 }
 
 std::string recent_text(const json& recent, const char* side) {

@@ -151,8 +151,9 @@ slowest ones; and for each endpoint and peer:
                     requests above the plan's limit for small ones differ, also theirs
   IN FLIGHT         calls at this peer that are not answered, of all functions
   NEW CONNECTIONS   whether a connection that needs a peer can get this one, or why not:
-                    its link is not up, calls failed there, or peers in this zone come
-                    first
+                    its link is not up, calls failed there, peers in this zone come first,
+                    or it is slow, so that it gets connections only if the others have no
+                    room, or as a trial
 
 These are the peers of the endpoints whose key service is the service. A multiplexed
 call uses the peers of the endpoint on which it comes.
@@ -162,7 +163,7 @@ this name.
 
 Examples:
   hatctl explain HatKV.get
-  hatctl explain get --json | jq '.ways[] | {peer, candidate, small}'
+  hatctl explain get --json | jq '.ways[] | {peer, candidate, overflow, small}'
 )"},
     CommandHelp{Command::kPeers, "peers",
                 R"(usage: hatctl peers [--json]

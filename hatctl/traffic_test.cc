@@ -242,6 +242,7 @@ json way_row(const char* name, const char* state) {
           {"state", state},
           {"last_error", ""},
           {"candidate", true},
+          {"overflow", false},
           {"avoided", false},
           {"ejection", nullptr},
           {"is_near", false},
@@ -293,7 +294,7 @@ TEST(Explain, APageHasThePlanAndWhatCallsUseNow) {
   json far = way_row("host-g", "up");
   far["candidate"] = false;
   json slow = way_row("host-h", "up");
-  slow.update({{"candidate", false}, {"slow", true}});
+  slow.update({{"overflow", true}, {"slow", true}});
   json slow_and_alone = way_row("host-i", "up");
   slow_and_alone["slow"] = true;
   const std::string text =
@@ -319,8 +320,14 @@ TEST(Explain, APageHasThePlanAndWhatCallsUseNow) {
   EXPECT_THAT(line("host-f"), HasSubstr("no: ejected for 2 s (overloaded)"));
   EXPECT_THAT(line("host-g"), HasSubstr("no: peers in the zone of this node come first"));
   EXPECT_THAT(line("host-h"),
-              HasSubstr("only if the others have no room: its calls take much longer than"));
+              HasSubstr("only if the others have no room, or as a trial: its calls take much"));
   EXPECT_THAT(line("host-i"), HasSubstr("yes, as no better one is left: its calls take much"));
+  constexpr const char* kOverflow =
+      "They choose a peer with \"only if\" when each of the others has many more calls in flight";
+  EXPECT_THAT(text, HasSubstr(kOverflow));
+  EXPECT_THAT(explain_text(routes_with({{"Kv", {"get"}}}),
+                           explain_answer({way_row("host-b", "up"), slow_and_alone}), kUnlimited),
+              Not(HasSubstr(kOverflow)));
 }
 
 TEST(Explain, ARetryNeedsAnIdempotentFunctionOrAServerThatHasNotSeenTheCall) {

@@ -20,9 +20,11 @@ namespace hat {
 // slow: {kept (slowest calls of all functions), of_function, slowest_us}}.
 // HINT: {of: "function"|"service", group: "hint"|"c_hint"|"s_hint", key, value}.
 // WAY, how a call that began now would reach a peer: {worker, endpoint, peer, state and last_error
-// (of the link), candidate (a new connection may get this peer), avoided, ejection: as AVOIDED in
-// peers_json.h without worker and endpoint, or null, is_near, weight, unanswered, learned (the
-// learned choice decides what carries requests), small: CARRIER or null, large: CARRIER or null}.
+// (of the link), candidate (a new connection may get this peer), overflow (it is a candidate, but
+// slow, and gets a connection if the others have no room, or as a trial), avoided, ejection: as
+// AVOIDED in peers_json.h without worker and endpoint, or null, is_near, slow (its calls take much
+// longer than those of other peers), weight, unanswered, learned (the learned choice decides what
+// carries requests), small: CARRIER or null, large: CARRIER or null}.
 // CARRIER: {protocols (of the RDMA lane that is up, or ""), why (for TCP: a reason as in
 // /functions, or ""), last_error (of the lane), opens (the call would open the lane)}; `large` is
 // for requests above the plan's small_bytes_max. They are null if the plan says TCP, if the link

@@ -162,13 +162,14 @@ TEST(ExplainJson, AWayHasWhatCarriesACallNow) {
   WayToPeer way{.endpoint = "tcp:127.0.0.1:9090",
                 .peer = "host-b",
                 .state = engine::LinkState::kUp,
-                .is_candidate = true,
+                .candidacy = Candidacy::kOverflow,
                 .is_slow = true};
   way.small = CarrierNow{.protocols = "rfp"};
   way.large = CarrierNow{.why = Fallback::kRefused, .last_error = "no memory"};
   control.way_reports = {{1, way}};
   const json shown = explain_json(control, "Kv", "get")->at("ways").at(0);
   EXPECT_EQ(shown.at("candidate"), true);
+  EXPECT_EQ(shown.at("overflow"), true);
   EXPECT_EQ(shown.at("slow"), true);
   EXPECT_EQ(shown.at("ejection"), nullptr);
   EXPECT_EQ(shown.at("small"),

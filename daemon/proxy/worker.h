@@ -190,11 +190,12 @@ class Worker final : public IterationEvents {
   static constexpr Duration kFirstAttemptWait = std::chrono::milliseconds(50);
   PeerLink* choose_peer(PeerNames peers, Endpoint& endpoint, FirstAttempts first_attempts);
   // Returns the link to one of `peers`, chosen at random, if a call of `endpoint` that would
-  // otherwise use `current` should rather use it: even with this call, at most half as many calls
-  // for its weight would wait for it. Otherwise returns null. Call it only if at least kPileUp
-  // calls of this worker wait for `current`.
+  // otherwise use `current`, of which `speed` is (null: not measured), should rather use it:
+  // should_move() returns true, and no peer that is preferred has room. Otherwise returns null.
+  // Call it only if at least kPileUp calls of this worker wait for `current`.
   static constexpr size_t kPileUp = 4;
-  PeerLink* better_peer(const PeerLink& current, PeerNames peers, Endpoint& endpoint);
+  PeerLink* better_peer(const PeerLink& current, const PeerSpeed* speed, PeerNames peers,
+                        Endpoint& endpoint);
   // Returns the link that a call of `endpoint` should use rather than `current`, of which `speed`
   // is: `current` is slow and the other is not, or the other one is slow and should be tried.
   // Returns null if there is none.

@@ -106,26 +106,25 @@ PeerLink* Worker::faster_peer(const PeerLink& current, const PeerSpeed& speed, P
   return nullptr;
 }
 
-PeerLink* Worker::better_peer(const PeerLink& current, PeerNames peers, Endpoint& endpoint) {
+PeerLink* Worker::better_peer(const PeerLink& current, const PeerSpeed* speed, PeerNames peers,
+                              Endpoint& endpoint) {
+  const TimePoint now = reactor_.now();
   const size_t position = choosing_.choice.any(peers.size());
   const auto found = peers_.find(peers[position]);
   if (found == peers_.end()) return nullptr;
   PeerLink& other = found->second;
-  other.wake(reactor_.now());
-  const float burden = endpoint.speeds.burden(position, reactor_.now());
-  if (burden > 1) {
-    const bool may_help = load_with_call({0, other.weight(), other.unanswered(), burden}) <
-                          load_with_call({0, current.weight(), current.unanswered(), 1});
-    // Another peer that is not slow may have room.
-    return may_help && choose_peer(peers, endpoint, FirstAttempts::kIgnore) == &other &&
-                   serves_calls(other, endpoint)
-               ? &other
-               : nullptr;
-  }
-  if (!has_fewer_calls({0, other.weight(), 2 * (other.unanswered() + 1)},
-                       {0, current.weight(), current.unanswered() + 1}) ||
+  other.wake(now);
+  const float of_current = speed != nullptr ? PeerSpeeds::burden(*speed, now) : 1;
+  const float of_other = endpoint.speeds.burden(position, now);
+  if (!should_move({0, current.weight(), current.unanswered(), of_current},
+                   {0, other.weight(), other.unanswered(), of_other}) ||
       !serves_calls(other, endpoint)) {
     return nullptr;
+  }
+  if (of_other > 1) {
+    // Another peer that is not slow may have room.
+    const bool is_best = choose_peer(peers, endpoint, FirstAttempts::kIgnore) == &other;
+    return is_best ? &other : nullptr;
   }
   const bool leaves_zone = !node().zone.empty() && !other.is_near() &&
                            std::ranges::any_of(peers, [&](const std::string& name) {

@@ -132,8 +132,9 @@ WayList Worker::ways_of(std::string_view service, std::string_view method, size_
       way.large = peer.carrier_now(planned.lanes.large);
     }
     for (WayToPeer& way : std::span(all).subspan(begin)) {
-      way.is_candidate = way.state == engine::LinkState::kUp &&
-                         rank_of(way.is_avoided, way.is_near, way.is_slow) == best;
+      const int rank = rank_of(way.is_avoided, way.is_near, way.is_slow);
+      if (way.state != engine::LinkState::kUp || rank / 2 < best / 2) continue;
+      way.candidacy = rank == best ? Candidacy::kYes : Candidacy::kOverflow;
     }
   }
   list.left_out = all.size() - std::min(most, all.size());

@@ -92,14 +92,21 @@ struct CarrierNow {
   bool is_first_call = false;  // no lane of this kind exists, so the call would open it
 };
 
+// Whether a new connection of an endpoint's clients may get a peer.
+enum class Candidacy : uint8_t {
+  kNo,
+  kOverflow,  // the peer is slow, and gets one if the others have no room, or as a trial
+  kYes,
+};
+
 // How a call of one function that began now would reach one peer of one endpoint.
 // Members  The booleans are independent facts about the peer and the plan.
 struct WayToPeer {
   std::string endpoint;
   std::string peer;
   engine::LinkState state = engine::LinkState::kIdle;
-  std::string last_error;     // of the link; empty while it is up
-  bool is_candidate = false;  // a new connection of the endpoint's clients may get this peer
+  std::string last_error;  // of the link; empty while it is up
+  Candidacy candidacy = Candidacy::kNo;
   bool is_avoided = false;
   std::optional<EjectionStatus> ejection;
   bool is_near = false;

@@ -132,7 +132,7 @@ TEST(WorkerStatus, AWayHasTheLaneThatACallWouldUse) {
   std::vector<WayToPeer> ways = worker.ways_of("Kv", "get").shown;
   ASSERT_THAT(ways, SizeIs(1));
   EXPECT_EQ(ways[0].peer, "host-b");
-  EXPECT_TRUE(ways[0].is_candidate);
+  EXPECT_EQ(ways[0].candidacy, Candidacy::kYes);
   ASSERT_TRUE(ways[0].small);
   EXPECT_EQ(ways[0].small->protocols, "");
   EXPECT_EQ(ways[0].small->why, Fallback::kOpening);
@@ -162,7 +162,7 @@ TEST(WorkerStatus, AWayToAnEjectedPeerHasTheReason) {
   ASSERT_THAT(ways, SizeIs(2));
   EXPECT_EQ(ways[0].peer, "host-b");
   EXPECT_TRUE(ways[0].is_avoided);
-  EXPECT_TRUE(ways[0].is_candidate) << "no other peer is left";
+  EXPECT_EQ(ways[0].candidacy, Candidacy::kYes) << "no other peer is left";
   ASSERT_TRUE(ways[0].ejection);
   EXPECT_EQ(ways[0].ejection->state, EjectionStatus::State::kEjected);
   EXPECT_EQ(ways[0].ejection->why, "upstream_unreachable");
@@ -174,7 +174,7 @@ TEST(WorkerStatus, AWayToAnEjectedPeerHasTheReason) {
   EXPECT_EQ(worker.avoided_peers()[0].peer, "host-b");
   EXPECT_THAT(worker.peer_status().shown[1].avoided, IsEmpty());
   EXPECT_EQ(ways[1].peer, "host-c");
-  EXPECT_FALSE(ways[1].is_candidate) << "its link is not up";
+  EXPECT_EQ(ways[1].candidacy, Candidacy::kNo) << "its link is not up";
   EXPECT_FALSE(ways[1].small);
   const auto none = worker.ways_of("Nothing", "get").shown;
   EXPECT_THAT(none, IsEmpty());
@@ -190,7 +190,7 @@ TEST(WorkerStatus, AListHasAtMostTheReportsThatWereAskedFor) {
   EXPECT_EQ(worker.peer_status(2).left_out, 0u);
   const WayList ways = worker.ways_of("Kv", "get", 1);
   ASSERT_THAT(ways.shown, SizeIs(1));
-  EXPECT_TRUE(ways.shown[0].is_candidate);
+  EXPECT_EQ(ways.shown[0].candidacy, Candidacy::kYes);
   EXPECT_EQ(ways.left_out, 1u);
 }
 

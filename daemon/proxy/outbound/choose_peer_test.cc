@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "daemon/proxy/inbound/fake_pool.h"
+#include "daemon/proxy/worker_status.h"
 
 namespace hat {
 namespace {
@@ -20,14 +21,21 @@ class ChoosePeerTest : public testing::Test {
   ChoosePeerTest() {
     node_.receive(node_.peer_wire(), hello_bytes("host-b", ""));
     links_.push_back(node_.peer_wire());
+    for (const char* const name : {"host-c", "host-d"}) add_peer(name);
+    node_.reactor.end_iteration();
+  }
+
+  void add_peer(const std::string& name) {
     NodeConfig next = configuration();
-    for (const std::string name : {"host-c", "host-d"}) {
-      next.peers.push_back({name, *parse_address("tcp:127.0.0.1:9467"), {}});
-      next.endpoints[0].peers.push_back(name);
-      node_.set_node(next);
-      links_.push_back(node_.reactor.wires.back());
-      node_.receive(links_.back(), hello_bytes(name, ""));
-    }
+    next.peers.push_back({name, *parse_address("tcp:127.0.0.1:9467"), {}});
+    next.endpoints[0].peers.push_back(name);
+    node_.set_node(next);
+    links_.push_back(node_.reactor.wires.back());
+    node_.receive(links_.back(), hello_bytes(name, ""));
+  }
+  void end_link(size_t link) {
+    links_[link]->error = ECONNRESET;
+    links_[link]->events->on_readable();
     node_.reactor.end_iteration();
   }
 
@@ -88,7 +96,7 @@ class ChoosePeerTest : public testing::Test {
   FakeNode node_{without_pings()};
   std::vector<FakeNode::Wire> links_;
   std::vector<FakeNode::Wire> clients_;
-  std::vector<uint32_t> streams_ = std::vector<uint32_t>(3);  // the last stream on each link
+  std::vector<uint32_t> streams_ = std::vector<uint32_t>(4);  // the last stream on each link
 };
 
 TEST_F(ChoosePeerTest, IdlePeersTakeTurns) {
@@ -130,11 +138,7 @@ TEST_F(ChoosePeerTest, PeersOfTheOwnZoneComeFirst) {
   next.peers[0].zone = "west";
   node_.set_node(next);
   EXPECT_THAT(calls_that_are_answered(6), ElementsAre(0, 3, 3));
-  for (const size_t link : {1u, 2u}) {
-    links_[link]->error = ECONNRESET;
-    links_[link]->events->on_readable();
-    node_.reactor.end_iteration();
-  }
+  for (const size_t link : {1u, 2u}) end_link(link);
   EXPECT_EQ(call(), 0u) << "no peer of the zone is left";
 }
 
@@ -460,6 +464,61 @@ TEST_F(ASlowPeer, GetsCallsWhenTheOthersHaveNoRoom) {
   for (int i = 0; i < 200; ++i) ++by_link[call()];
   EXPECT_GE(by_link[kSlow], 3) << "without answers, about 100 calls wait at each of the others";
   EXPECT_LE(by_link[kSlow], 20);
+}
+
+TEST_F(ASlowPeer, IsACandidateIfTheOthersOfItsRankHaveNoRoom) {
+  const auto candidacies = [this] {
+    std::vector<Candidacy> all;
+    for (const WayToPeer& way : node_.worker->ways_of("Kv", "get").shown) {
+      all.push_back(way.candidacy);
+    }
+    return all;
+  };
+  new_clients(60);
+  EXPECT_THAT(candidacies(), ElementsAre(Candidacy::kYes, Candidacy::kYes, Candidacy::kYes));
+  of_slow_ = std::chrono::milliseconds(100);
+  new_clients(90);
+  EXPECT_THAT(candidacies(), ElementsAre(Candidacy::kYes, Candidacy::kYes, Candidacy::kOverflow));
+  NodeConfig next = configuration();
+  next.zone = next.peers[kSlow].zone = "east";
+  node_.set_node(next);
+  EXPECT_THAT(candidacies(), ElementsAre(Candidacy::kNo, Candidacy::kNo, Candidacy::kYes))
+      << "no other peer is in the zone";
+}
+
+// Two of four peers are slow, and the links to the others end. Eight calls wait for each slow peer,
+// and then only one for host-e, and seven for host-d. The client whose call host-d has answered
+// makes more calls.
+TEST_F(ChoosePeerTest, AClientOfASlowPeerUsesAnotherSlowOneWithFewerCalls) {
+  add_peer("host-e");
+  for (int i = 0; i < 240; ++i) {
+    const size_t link = call();
+    node_.reactor.advance(std::chrono::milliseconds(i >= 80 && link >= 2 ? 100 : 10));
+    answer(link, ++streams_[link]);
+  }
+  for (const size_t link : {0u, 1u}) end_link(link);
+  const uint32_t first[] = {streams_[2] + 1, streams_[3] + 1};
+  FakeNode::Wire client;
+  for (int i = 0; i < 16; ++i) {
+    if (const size_t link = call(); ++streams_[link] == first[0] && link == 2) {
+      client = clients_.back();
+    }
+  }
+  ASSERT_THAT(streams_, ElementsAre(testing::_, testing::_, first[0] + 7, first[1] + 7));
+  const auto pass = [this] { node_.reactor.advance(std::chrono::milliseconds(40)); };
+  pass();
+  for (uint32_t i = 0; i < 7; ++i) answer(3, first[1] + i);
+  answer(2, first[0]);
+  for (const WayToPeer& way : node_.worker->ways_of("Kv", "get").shown) {
+    EXPECT_EQ(way.is_slow, way.peer == "host-d" || way.peer == "host-e") << way.peer;
+  }
+  size_t link = 2;
+  for (uint64_t number = 2; link == 2 && number < 18; ++number) {
+    link = call(client);
+    pass();
+    answer(link, link == 2 ? first[0] : ++streams_[link], link == 2 ? number : 1);
+  }
+  EXPECT_EQ(link, 3u);
 }
 
 TEST_F(ASlowPeer, IsNotMeasuredByExceptions) {

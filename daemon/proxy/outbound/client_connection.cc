@@ -457,13 +457,14 @@ PeerLink* ClientConnection::better_peer() {
         worker_.choose_peer(stream_.peers(), *endpoint_, FirstAttempts::kIgnore);
     return other != nullptr && worker_.serves_calls(*other, *endpoint_) ? other : nullptr;
   }
-  if (const PeerSpeed* const speed = stream_.speed()) {
+  const PeerSpeed* const speed = stream_.speed();
+  if (speed != nullptr) {
     PeerLink* const other =
         worker_.faster_peer(stream_.link(), *speed, stream_.peers(), *endpoint_);
     if (other != nullptr) return other;
   }
   if (!piles_up) return nullptr;
-  return worker_.better_peer(stream_.link(), stream_.peers(), *endpoint_);
+  return worker_.better_peer(stream_.link(), speed, stream_.peers(), *endpoint_);
 }
 
 // Lets the stream end, and begins one to better_peer(), if there is one. Returns false if `call`

@@ -4,8 +4,24 @@
 #include <algorithm>
 
 #include "base/check.h"
+#include "daemon/proxy/outbound/peer_speeds.h"
 
 namespace hat {
+
+namespace {
+
+// Returns the load with one call more. A burden contains kRoom, which is only for choices between a
+// peer that is slow and one that is not.
+float work_with_call(const PeerCandidate& one) {
+  return load_with_call(one) / (one.burden > 1 ? PeerSpeeds::kRoom : 1);
+}
+
+}  // namespace
+
+bool should_move(const PeerCandidate& current, const PeerCandidate& other) {
+  constexpr float kHysteresis = 2;  // or clients would move to and fro
+  return kHysteresis * work_with_call(other) < work_with_call(current);
+}
 
 void leave_out_slow(std::vector<PeerCandidate>& candidates) {
   const PeerCandidate* least[2] = {};  // the least loaded one that is not slow, and is slow

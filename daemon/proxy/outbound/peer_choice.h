@@ -35,6 +35,11 @@ inline float load_with_call(const PeerCandidate& one) {
   return one.burden * static_cast<float>(one.calls + 1) / static_cast<float>(one.weight);
 }
 
+// Returns true if a client of `current`, at which calls pile up, should use `other` from now on:
+// even with one call more, the other peer would have less than half as much to do for its weight.
+// A call of a peer counts as many times as the peer is slower. Neither has the client's own call.
+bool should_move(const PeerCandidate& current, const PeerCandidate& other);
+
 // Removes the slow candidates if others have room. If the least loaded one of the others would be
 // more loaded with a call than a slow candidate, leaves only the latter. So the load that the
 // others cannot carry goes to the slow peers, as with the "peak EWMA" of Finagle. Does nothing if

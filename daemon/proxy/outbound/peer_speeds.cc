@@ -125,21 +125,32 @@ std::optional<float> PeerSpeeds::median(TimePoint now, const PeerSpeed* except) 
 }
 
 // Finds the slow peers. A slow peer has recovered only if its own calls show this: the others may
-// have become slower because they do its work.
+// have become slower because they do its work. But if that left more than half of the measured
+// peers slow, all are judged: clients could not leave the peers that have become slower for one
+// that may be faster now.
 void PeerSpeeds::judge(TimePoint now) {
   until_judge_ = std::max(kJudgeEvery, all_.size());
   const auto middle = median(now, nullptr);
   if (!middle) return;
+  const size_t measured = levels_.size();
   const float more = kSpreadPart * spread_;
+  const auto exceeds_limit = [&](const PeerSpeed& peer) {
+    return is_known(peer, now) && peer.level - *middle >= (peer.is_slow ? kHealed : kSlow) + more;
+  };
+  const auto stays_slow = [&](const PeerSpeed& peer) {
+    return peer.is_slow && !peer.is_news && is_known(peer, now);
+  };
+  const auto slow = std::ranges::count_if(
+      all_, [&](const auto& peer) { return stays_slow(*peer) || exceeds_limit(*peer); });
+  const bool judges_all = 2 * static_cast<size_t>(slow) > measured;
   bool is_healed = false;
   slow_ = 0;
   for (const auto& peer : all_) {
     const bool was_slow = peer->is_slow;
-    const bool known = is_known(*peer, now);
     const float above = peer->level - *middle;
-    const bool is_news = std::exchange(peer->is_news, false);
-    const bool may_change = !was_slow || !known || is_news;
-    if (may_change) peer->is_slow = known && above >= (was_slow ? kHealed : kSlow) + more;
+    const bool may_change = judges_all || !stays_slow(*peer);
+    if (may_change) peer->is_slow = exceeds_limit(*peer);
+    peer->is_news = false;
     if (peer->is_slow) {
       ++slow_;
       if (may_change) peer->burden = kRoom * std::exp2(std::clamp(above, 0.0f, kBurdenLevelMax));
@@ -149,6 +160,7 @@ void PeerSpeeds::judge(TimePoint now) {
     peer->trial_at = now + kTrialPause;
     log_change(*peer, above, now);
   }
+  DCHECK_LE(2 * slow_, measured);
   if (!is_healed) return;
   healed_at_ = now;
   for (const auto& peer : all_) {

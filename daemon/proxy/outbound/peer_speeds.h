@@ -6,8 +6,13 @@
 // a peer whose clients call slow functions is not slow itself. A peer's level is the smoothed
 // logarithm of these quotients. The peer is slow if its level exceeds the median of the peers'
 // levels by kSlow, and by more if the calls' times differ much. With an even number of peers, the
-// lower one of the two in the middle is the median. So one comparison finds at most half slow,
-// and a peer that is much faster than all others does not get all calls.
+// lower one of the two in the middle is the median. So at most half of the measured peers are
+// slow, and a peer that is much faster than all others does not get all calls.
+//
+// A slow peer stays slow until calls of its own show that it has recovered: the others may have
+// become slower because they do its work. But all peers are judged, also by their older calls, if
+// more than half would be slow otherwise. So with two peers, clients leave the one that has become
+// slower than the other one was.
 //
 // A peer that gets more calls than before returns its short calls first, and would seem to be fast.
 // So a level follows at least as many calls as are in flight. And when a peer has recovered, all
@@ -96,7 +101,10 @@ class PeerSpeeds {
   // times as many unanswered calls for their weight the others may have before the peer gets more:
   // the quotient of its times and theirs, at most 16, multiplied by kRoom.
   float burden(size_t position, TimePoint now) const {
-    return slow_ != 0 && is_slow(*all_[position], now) ? all_[position]->burden : 1;
+    return slow_ != 0 ? burden(*all_[position], now) : 1;
+  }
+  static float burden(const PeerSpeed& peer, TimePoint now) {
+    return is_slow(peer, now) ? peer.burden : 1;
   }
   // Returns true if the peer at this position should be tried now.
   bool wants_trial(size_t position, TimePoint now) const {

@@ -232,6 +232,44 @@ TEST_F(PeerSpeedsTest, APeerHasNotRecoveredBecauseTheOthersBecomeSlow) {
   EXPECT_THAT(slow(), IsEmpty());
 }
 
+TEST_F(PeerSpeedsTest, WhenTheOtherOfTwoPeersBecomesSlowerClientsReturnToTheFirst) {
+  set_peers(2);
+  calls({1, 10}, 40);
+  ASSERT_THAT(slow(), ElementsAre(1));
+  calls({100}, 40);
+  EXPECT_THAT(slow(), ElementsAre(0)) << "the other one was not measured since";
+  EXPECT_GT(speeds_.burden(0, now_), 1);
+  EXPECT_EQ(speeds_.burden(1, now_), 1);
+}
+
+TEST_F(PeerSpeedsTest, ASlowPeerWithoutCallsStaysSlowWhileHalfOfThePeersAreNot) {
+  set_peers(4);
+  calls({1, 1, 10, 10}, 40);
+  ASSERT_THAT(slow(), ElementsAre(2, 3));
+  calls({2, 2}, 40);
+  EXPECT_THAT(slow(), ElementsAre(2, 3));
+  calls({100, 2}, 40);
+  EXPECT_THAT(slow(), ElementsAre(0)) << "three of four would be slow";
+}
+
+TEST_F(PeerSpeedsTest, AtMostHalfOfThePeersAreSlowWhateverTheirCallsTake) {
+  constexpr double kTimes[] = {1, 10, 100, 1'000};
+  std::mt19937 random(9);
+  for (size_t peers = 2; peers <= 7; ++peers) {
+    speeds_ = {};
+    set_peers(peers);
+    std::vector<double> times(peers, 1);
+    for (int i = 0; i < 20'000; ++i) {
+      now_ += milliseconds(5);
+      if (random() % 100 == 0) times[random() % peers] = kTimes[random() % 4];
+      const size_t peer = random() % peers;
+      const bool is_avoided = speeds_.burden(peer, now_) > 1 && !speeds_.wants_trial(peer, now_);
+      if (!is_avoided || random() % 50 == 0) call(peer, times[peer]);
+      ASSERT_LE(slow().size(), peers / 2) << "of " << peers << " peers, after " << i << " calls";
+    }
+  }
+}
+
 TEST_F(PeerSpeedsTest, CallsThatBeganBeforeAPeerRecoveredDoNotCount) {
   set_peers(2);
   calls({1, 10}, 40);

@@ -88,6 +88,7 @@ class Explain(Fleet):
 
         self.assertEqual({name: way["candidate"] for name, way in ways.items()},
                          {GOOD: True, EJECTED: False, DOWN: False})
+        self.assertEqual([name for name, way in ways.items() if way["overflow"]], [])
         self.assertRegex(page, rf"(?m)^tcp:{ENDPOINT} +{GOOD} .* yes$")
         self.assertRegex(page, rf"(?m)^tcp:{ENDPOINT} +{EJECTED} .* no: ejected for .* \(upstream_unreachable\)$")
         self.assertRegex(page, rf"(?m)^tcp:{ENDPOINT} +{DOWN} +1  - .* no: the link is down: .*refused")
