@@ -86,8 +86,10 @@ enum class FrameKind : uint8_t {
   kAttach,
   // Since link version 9: the next two frames let a stream continue on the link's TCP connection
   // after the loss of its RDMA lane. Only the TCP connection carries them.
-  kResume,   // initiator: the stream's lane is lost; payload is the initiator's LaneCounts
-  kResumed,  // acceptor, instead of a kReset: no frame was lost, and the stream continues
+  kResume,  // initiator: the stream's lane is lost; the payload is a ResumeMeta
+  // acceptor, instead of a kReset: the stream continues. The payload is LaneCounts::received of the
+  // acceptor; the initiator sends later frames, which were lost, again.
+  kResumed,
 };
 
 // Returns true if only the TCP connection of a link carries frames of this kind: frames about the
@@ -190,6 +192,14 @@ struct LaneCounts {
   uint64_t received = 0;
 };
 static_assert(sizeof(LaneCounts) == 16 && std::has_unique_object_representations_v<LaneCounts>);
+
+// Asks whether a stream can continue. The initiator can send the newest `kept` of the frames that
+// `counts.sent` counts again.
+struct ResumeMeta {
+  LaneCounts counts;
+  uint64_t kept = 0;
+};
+static_assert(sizeof(ResumeMeta) == 24 && std::has_unique_object_representations_v<ResumeMeta>);
 
 // A message travels in pieces of at most kPieceBytesMax bytes. One frame can hold a piece, its
 // CallMeta, and the names of a function and a service.

@@ -209,6 +209,11 @@ void add_rdma(MetricFamilies& page, Control& control) {
   page.counter("hatrpc_zero_copy_received_bytes_total",
                "Bytes that RDMA lanes read directly into an application's ring.",
                sum(&RdmaCounters::landed_bytes));
+  page.counter(
+      "hatrpc_frames_not_kept_total",
+      "Frames of requests on RDMA lanes without a copy to send again: limits.retry_request "
+      "or half of limits.max_buffered was reached.",
+      sum(&RdmaCounters::frames_not_kept));
 }
 
 void add_tls(MetricFamilies& page, Control& control) {

@@ -22,8 +22,8 @@ FunctionSpec on_a_lane() {
   return get;
 }
 
-std::string bytes_of(const engine::LaneCounts& counts) {
-  return {reinterpret_cast<const char*>(&counts), sizeof counts};
+std::string bytes_of(const engine::ResumeMeta& meta) {
+  return {reinterpret_cast<const char*>(&meta), sizeof meta};
 }
 
 // Returns the sequence id of the first message in `bytes`, as bytes.
@@ -229,7 +229,7 @@ TEST_F(ResumeWithTwoPeers, ARequestThatWasLostIsSentAgain) {
   EXPECT_FALSE(pair_.send(client_, get_call())) << "the client's side has not noticed the loss";
   lose_at_client();
   pair_.pass(50ms);
-  EXPECT_EQ(resumes(), 0u);
+  EXPECT_EQ(resumes(), 1u);
   EXPECT_EQ(retries(), 1u);
   EXPECT_EQ(served(), get_call()) << "once";
   EXPECT_EQ(answer(), get_reply());
@@ -249,7 +249,7 @@ TEST_F(ResumeWithTwoPeers, ACallWhoseReplyWasLostFails) {
 TEST_F(ResumeWithTwoPeers, ACallThatTheServerHasIsNotSentAgainIfALaterFrameWasLost) {
   begin_call();
   lose_at_server();
-  pair_.send(client_, get_call());
+  pair_.send(client_, get_call(17000));  // of which no copy is kept
   lose_at_client();
   const std::string text = received();
   EXPECT_THAT(text, HasSubstr("link_lost"));
@@ -257,13 +257,114 @@ TEST_F(ResumeWithTwoPeers, ACallThatTheServerHasIsNotSentAgainIfALaterFrameWasLo
   EXPECT_EQ(served(), "");
 }
 
-TEST_F(Resume, ACallOfAMirroredConnectionFailsIfItsRequestWasLost) {
+TEST_P(ResumeInMode, ARequestThatWasLostIsSentAgainOnTheSameStream) {
   lose_at_server();
-  EXPECT_FALSE(pair_.send(client_, get_call()));
+  EXPECT_FALSE(pair_.send(client_, get_call())) << "the client's side has not noticed the loss";
+  lose_at_client();
+  exchange();
+  EXPECT_EQ(resumes(), 1u);
+  EXPECT_EQ(retries(), 1u);
+  EXPECT_EQ(served(), get_call()) << "once";
+  EXPECT_EQ(answer(), get_reply());
+  expect_that_calls_succeed();
+}
+
+TEST_F(Resume, PipelinedRequestsKeepTheirOrderWhenSomeWereLost) {
+  begin_call();
+  lose_at_server();
+  pair_.send(client_, get_call(100));
+  pair_.send(client_, get_call(200));
+  lose_at_client();
+  pair_.send(client_, get_call(300));  // after the loss: it waits for the answer
+  exchange();
+  EXPECT_EQ(retries(), 2u) << "the server has the first call, and the last was sent once";
+  EXPECT_EQ(served(), get_call(100) + get_call(200) + get_call(300));
+  for (int i = 0; i < 4; ++i) EXPECT_EQ(answer(), get_reply());
+  EXPECT_FALSE(client_->closed);
+}
+
+TEST_F(Resume, TheRestOfARequestThatWasLostIsSentAgain) {
+  const std::string request = get_call(5000);
+  pair_.send(client_, request.substr(0, 2000));
+  pair_.pass(50ms);
+  lose_at_server();
+  pair_.send(client_, request.substr(2000, 1000));
+  lose_at_client();
+  exchange();
+  pair_.send(client_, request.substr(3000));
+  exchange();
+  EXPECT_EQ(served(), request);
+  EXPECT_EQ(retries(), 0u) << "the peer has had the beginning of the call";
+  EXPECT_EQ(answer(), get_reply());
+}
+
+TEST_F(Resume, TheStreamCanLoseALaneTwice) {
+  for (int i = 0; i < 2; ++i) {
+    lose_at_server();
+    pair_.send(client_, get_call());
+    lose_at_client();
+    exchange();
+    EXPECT_EQ(served(), get_call());
+    EXPECT_EQ(answer(), get_reply());
+    pair_.pass(50ms);
+  }
+  EXPECT_EQ(resumes(), 1u) << "the second call was sent over TCP";
+  expect_that_calls_succeed();
+}
+
+TEST_F(Resume, ARequestWithoutACopyFailsIfItWasLost) {
+  lose_at_server();
+  EXPECT_FALSE(pair_.send(client_, get_call(17000))) << "limits.retry_request is 16 KiB";
   lose_at_client();
   EXPECT_THAT(received(), HasSubstr("link_lost"));
-  EXPECT_EQ(retries(), 0u) << "another connection to the server lacks the client's state";
+  EXPECT_EQ(pair_.caller().counters.rdma.frames_not_kept.value() > 0, true);
+  EXPECT_EQ(retries(), 0u);
   EXPECT_EQ(served(), "");
+}
+
+TEST_F(Resume, ACallWhoseDeadlinePassesDuringTheWaitIsNotSentAgain) {
+  lose_at_server();
+  pair_.send(client_, get_call());
+  pair_.reactor().advance(300ms);
+  lose_at_client();
+  pair_.reactor().advance(100ms);
+  pair_.reactor().end_iteration();
+  EXPECT_THAT(std::exchange(client_->written, {}), HasSubstr("deadline_exceeded"));
+  exchange();
+  EXPECT_EQ(served(), "");
+  EXPECT_EQ(retries(), 0u);
+}
+
+TEST_F(Resume, AnAnswerThatIsNotPossibleEndsTheStream) {
+  begin_call();
+  lose_at_client();
+  const uint64_t received = 99;
+  pair_.receive_over_tcp(frame_bytes({.kind = FrameKind::kResumed, .stream = kStream},
+                                     {reinterpret_cast<const char*>(&received), sizeof received}));
+  EXPECT_THAT(client_->written, HasSubstr("link_lost: RDMA lane: "));
+  EXPECT_EQ(resumes(), 0u);
+}
+
+TEST_F(Resume, NoMemoryIsHeldAfterTheAnswers) {
+  begin_call();
+  EXPECT_GT(pair_.caller().counters.buffered_bytes.value(), 0u);
+  EXPECT_EQ(answer(), get_reply());
+  EXPECT_EQ(pair_.caller().counters.buffered_bytes.value(), 0u);
+}
+
+// The first frames of a stream, and with them the stream itself, were lost.
+TEST_F(Resume, TheFirstCallOfAStreamIsSentAgain) {
+  const auto second = pair_.connect_client();
+  lose_at_server();
+  EXPECT_FALSE(pair_.send(second, get_call()));
+  lose_at_client();
+  pair_.pass(50ms);
+  EXPECT_EQ(resumes(), 2u) << "of both clients";
+  EXPECT_EQ(retries(), 1u);
+  const auto connection = pair_.reactor().wires.back();
+  connection->events->on_writable();
+  pair_.pass(50ms);
+  EXPECT_EQ(connection->written, get_call());
 }
 
 // --- Without an answer, or without a question ---
@@ -422,7 +523,7 @@ TEST_F(ResumeWithOlderCaller, TheStreamEndsAtOnce) {
 
 TEST_F(Resume, AnUnknownStreamIsReset) {
   pair_.server_receives_over_tcp(
-      frame_bytes({.kind = FrameKind::kResume, .stream = 99}, bytes_of({})));
+      frame_bytes({.kind = FrameKind::kResume, .stream = 99}, bytes_of({{5, 0}, 4})));
   EXPECT_THAT(
       failures_in(pair_.server_link()->written),
       testing::ElementsAre(ReportedFailure{FrameKind::kReset, 0, engine::Failure::kLinkLost}));
@@ -431,7 +532,7 @@ TEST_F(Resume, AnUnknownStreamIsReset) {
 
 TEST_F(Resume, AStreamWhoseLaneIsUpIsResetIfThePeersCountsAreWrong) {
   pair_.server_receives_over_tcp(
-      frame_bytes({.kind = FrameKind::kResume, .stream = kStream}, bytes_of({99, 99})));
+      frame_bytes({.kind = FrameKind::kResume, .stream = kStream}, bytes_of({{99, 99}, 0})));
   EXPECT_THAT(kinds_in(pair_.server_link()->written), Contains(FrameKind::kReset));
 }
 

@@ -161,8 +161,9 @@ class Worker final : public IterationEvents {
   WorkerCounters& counters() { return *setup_.counters; }
   size_t index() const { return setup_.index; }
   Deadlines& deadlines() { return deadlines_; }
-  CallPool& calls() { return calls_; }
+  CallPool& calls() { return reused_.calls; }
   RetryBudget& retries() { return retries_; }
+  FrameBuffers& frame_buffers() { return reused_.frames; }
   SlowCalls& slow_calls() { return slow_calls_; }
   AccessLog* access_log() { return setup_.access_log; }
   Spans* spans() { return setup_.spans; }  // null: calls get no spans
@@ -333,7 +334,10 @@ class Worker final : public IterationEvents {
   std::shared_ptr<const RoutingTable> routes_;
   bool flush_again_ = false;
   std::array<std::byte, engine::kPieceBytesMax> scratch_;
-  CallPool calls_;
+  struct {
+    CallPool calls;
+    FrameBuffers frames;
+  } reused_;  // memory for calls; outlives the clients' connections
   RetryBudget retries_;
   SlowCalls slow_calls_;
   Deadlines deadlines_;

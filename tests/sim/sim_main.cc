@@ -101,7 +101,9 @@ int run_seeds(const Options& options) {
     std::printf("hardly a call was sent again: retries were not tested\n");
     ++failed;
   }
-  if (options.count >= kSeedsOfRelease && sum.resumes < options.count / kScenarios / 4) {
+  // Streams that continue only if no frame was lost are a tenth of the seeds; the others have sent
+  // the requests that were lost again.
+  if (options.count >= kSeedsOfRelease && sum.resumes < options.count / 5) {
     std::printf("hardly a stream continued after the loss of its lane: resumes were not tested\n");
     ++failed;
   }

@@ -4,6 +4,7 @@
 #include <glog/logging.h>
 
 #include <algorithm>
+#include <cstring>
 #include <utility>
 
 #include "daemon/proxy/worker.h"
@@ -17,10 +18,10 @@ using engine::FrameKind;
 namespace {
 constexpr size_t kLostStreamsMax = 1024;
 
-// Sends `frame` with the reason that the stream has lost its RDMA lane, and that the server may
-// have seen its calls.
-void send_lane_lost(engine::Lane& lane, const FrameHeader& frame) {
-  const engine::FailMeta meta{engine::Failure::kLinkLost, 1};
+// Sends `frame` with the reason that the stream has lost its RDMA lane. `delivered`: the server may
+// have seen the stream's calls.
+void send_lane_lost(engine::Lane& lane, const FrameHeader& frame, bool delivered) {
+  const engine::FailMeta meta{engine::Failure::kLinkLost, delivered};
   lane.send(frame, {std::as_bytes(std::span(&meta, 1)),
                     std::as_bytes(std::span(ServerStream::kLaneLost))});
 }
@@ -136,7 +137,7 @@ void AcceptedLink::take(uint32_t lane, const FrameHeader& header, engine::Bytes 
   const auto stream = streams_.find(header.stream);
   if (stream != streams_.end()) return stream->second->on_frame(lane, header, payload);
   if (lane == 0) {
-    if (header.kind == FrameKind::kResume) refuse_to_resume(header.stream);
+    if (header.kind == FrameKind::kResume) resume_unknown(header.stream, payload);
     return;
   }
   // The stream has ended in this daemon, but the peer may not know this if the lane that carried
@@ -154,13 +155,22 @@ void AcceptedLink::take(uint32_t lane, const FrameHeader& header, engine::Bytes 
   }
   // Another kReset frame with the reason was sent over TCP when the stream lost its lane. The
   // answer has the reason too, because the answer can arrive before the other kReset frame.
-  send_lane_lost(*this->lane(lane).frames, answer);
+  send_lane_lost(*this->lane(lane).frames, answer, true);
 }
 
-// Answers a kResume frame of a stream that has ended in this daemon: the frame that has ended the
-// stream may be lost with its lane.
-void AcceptedLink::refuse_to_resume(uint32_t stream) {
-  send_lane_lost(session_->lane(), {.kind = FrameKind::kReset, .stream = stream});
+// Answers a kResume frame of a stream that does not exist in this daemon. The stream may have
+// ended, and the frame that has ended it may be lost with its lane. If the peer certainly has not
+// opened the stream, all frames of the stream were lost, so the peer can send them again.
+void AcceptedLink::resume_unknown(uint32_t stream, engine::Bytes payload) {
+  engine::ResumeMeta meta;
+  const bool was_opened = payload.size() != sizeof meta || opened_.may_have(stream);
+  const FrameHeader end{.kind = FrameKind::kReset, .stream = stream};
+  if (was_opened) return send_lane_lost(session_->lane(), end, true);
+  std::memcpy(&meta, payload.data(), sizeof meta);
+  if (meta.kept < meta.counts.sent) return send_lane_lost(session_->lane(), end, false);
+  const uint64_t received = 0;
+  session_->lane().send({.kind = FrameKind::kResumed, .stream = stream},
+                        {std::as_bytes(std::span(&received, 1))});
 }
 
 void AcceptedLink::attach_stream(uint32_t lane, const FrameHeader& header, engine::Bytes payload) {
@@ -171,6 +181,7 @@ void AcceptedLink::attach_stream(uint32_t lane, const FrameHeader& header, engin
 
 void AcceptedLink::open_stream(uint32_t lane, const FrameHeader& header, engine::Bytes payload,
                                const engine::ConnectionToken* token) {
+  opened_.note(header.stream);
   constexpr size_t kShownBytesMax = 255;
   const std::string service(reinterpret_cast<const char*>(payload.data()),
                             std::min(payload.size(), kShownBytesMax));

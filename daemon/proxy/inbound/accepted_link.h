@@ -12,6 +12,7 @@
 #include <memory>
 #include <unordered_map>
 
+#include "daemon/proxy/inbound/opened_streams.h"
 #include "daemon/proxy/inbound/peer_share.h"
 #include "daemon/proxy/inbound/server_stream.h"
 #include "engine/link/calibration_session.h"
@@ -102,7 +103,7 @@ class AcceptedLink final : private engine::SessionEvents,
   void open_stream(uint32_t lane, const engine::FrameHeader& header, engine::Bytes payload,
                    const engine::ConnectionToken* token);
   void attach_stream(uint32_t lane, const engine::FrameHeader& header, engine::Bytes payload);
-  void refuse_to_resume(uint32_t stream);
+  void resume_unknown(uint32_t stream, engine::Bytes payload);
 
   Result<std::shared_ptr<engine::CalibrationJob>> answer(const engine::CostOpen& open) override;
 
@@ -133,8 +134,9 @@ class AcceptedLink final : private engine::SessionEvents,
   Landings landings_;
   std::shared_ptr<PeerShare> share_;
   Departure departure_ = Departure::kNone;
-  bool agreed_to_go_away_ = false;            // the peer opens no more streams on this link
-  std::deque<uint32_t> lost_;                 // numbers of the last streams that lost their lane
+  bool agreed_to_go_away_ = false;  // the peer opens no more streams on this link
+  std::deque<uint32_t> lost_;       // numbers of the last streams that lost their lane
+  OpenedStreams opened_;
   std::unique_ptr<engine::LaneSet> lanes_;    // destroyed before its session
   engine::CostAnswerer* answerer_ = nullptr;  // the node's; may be null
   std::unique_ptr<engine::CalibrationSession> costs_;

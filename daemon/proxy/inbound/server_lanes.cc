@@ -3,9 +3,9 @@
 // and the loss of the stream's RDMA lane.
 //
 // A stream whose lane is lost is suspended: it sends no bytes of the server. The client's daemon
-// notices the loss too, and sends a kResume frame with its LaneCounts. If no frame was lost, the
-// stream continues on the link's TCP connection. Otherwise it ends (docs/link.md, "A stream that
-// resumes").
+// notices the loss too, and sends a kResume frame with its LaneCounts. If no frame was lost that
+// cannot be sent again, the stream continues on the link's TCP connection. Otherwise it ends
+// (docs/link.md, "A stream that resumes").
 #include <cstring>
 
 #include "daemon/proxy/worker.h"
@@ -64,19 +64,20 @@ void ServerStream::suspend() {
 
 // Compares the frames that each side has sent on RDMA lanes with those that the other side has
 // received. The peer sends this frame only after it has closed the lane, so neither side receives
-// more frames from the lane.
+// more frames from the lane. A lane delivers frames in order, so the newest ones are those lost.
 void ServerStream::on_resume(Bytes payload) {
-  engine::LaneCounts peer;
+  engine::ResumeMeta peer;
   if (payload.size() != sizeof peer) return reset();
   std::memcpy(&peer, payload.data(), sizeof peer);
   stream_.resume();
   const engine::LaneCounts& own = stream_.counts();
-  const bool has_all = own.received == peer.sent;
-  const bool peer_has_all = own.sent == peer.received;
-  if (!has_all || !peer_has_all) {
+  const bool gets_all =
+      own.received <= peer.counts.sent && peer.counts.sent - own.received <= peer.kept;
+  const bool peer_has_all = own.sent == peer.counts.received;
+  if (!gets_all || !peer_has_all) {
     return reset(Failure::kLinkLost, kLaneLost, !peer_has_all || has_delivered());
   }
-  stream_.send_control(FrameKind::kResumed);
+  stream_.send_control(FrameKind::kResumed, std::as_bytes(std::span(&own.received, 1)));
   continue_on_tcp();
 }
 

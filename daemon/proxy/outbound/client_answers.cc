@@ -81,7 +81,7 @@ void ClientConnection::on_frame(const FrameHeader& header, Bytes payload, FrameS
       on_detached(payload);
       break;
     case FrameKind::kResumed:
-      if (source.lane == 0) on_resumed();
+      if (source.lane == 0) on_resumed(payload);
       break;
     case FrameKind::kReset:
       return on_reset(payload);

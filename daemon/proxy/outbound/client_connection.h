@@ -228,7 +228,7 @@ class ClientConnection final : public StreamEvents,
   void send_again();
 
   // --- A stream that has lost its lane; in client_resume.cc ---
-  void on_resumed();
+  void on_resumed(Bytes payload);
   bool may_come_before_answer(const engine::FrameHeader& header) const;
 
   // --- Answers; in client_answers.cc ---

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // daemon/proxy/outbound/client_resume.cc: a client connection whose stream has lost its RDMA lane,
-// while the link is up. The stream continues on the link's TCP connection if both sides have
-// received all frames that the other side sent on RDMA lanes (docs/link.md, "A stream that
-// resumes"). Until the peer has answered, no request is sent.
+// while the link is up. The stream continues on the link's TCP connection if this side has received
+// all frames that the peer sent on RDMA lanes, and has copies of those that the peer has not
+// received (docs/link.md, "A stream that resumes"). Until the peer has answered, no request is
+// sent.
 #include "daemon/proxy/worker.h"
 
 namespace hat {
@@ -24,9 +25,19 @@ void ClientConnection::on_lane_lost(const std::string& reason) {
   }
 }
 
-void ClientConnection::on_resumed() {
-  if (stream_.on_resumed()) {
-    worker_.counters().peer_events.add(stream_.peer(), PeerEvent::kResume);
+void ClientConnection::on_resumed(Bytes payload) {
+  if (!stream_.is_suspended()) return;
+  const std::optional<uint64_t> again_from = stream_.on_resumed(payload);
+  if (!again_from) return give_up_stream("frames that were lost with it are not kept");
+  worker_.counters().peer_events.add(stream_.peer(), PeerEvent::kResume);
+  if (*again_from == 0) return;
+  for (size_t i = 0; i < calls_.size(); ++i) {
+    Call& call = calls_[i];
+    if (!call.sent || call.failure || call.ordinal < *again_from) continue;
+    call.counters->retries.add();
+    call.pieces.request = {};
+    call.way.request = Carrier::kTcp;
+    call.times.sent = worker_.reactor().now();
   }
 }
 

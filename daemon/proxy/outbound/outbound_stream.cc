@@ -2,6 +2,7 @@
 #include "daemon/proxy/outbound/outbound_stream.h"
 
 #include <algorithm>
+#include <cstring>
 #include <utility>
 
 #include "base/transitions.h"
@@ -42,6 +43,7 @@ OutboundStream::OutboundStream(Worker& worker, ClientConnection& owner,
     : worker_(worker),
       owner_(owner),
       turn_(turn),
+      sent_frames_(worker),
       resume_wait_(owner),
       bulk_(worker.counters().rdma.zero_copy_bytes) {}
 
@@ -83,6 +85,7 @@ void OutboundStream::drop() {
   lane_ = nullptr;
   rdma_ = nullptr;
   counts_ = {};
+  sent_frames_.clear();
   resume_wait_.end();
   opened_ = has_reply_ = may_have_waiting_call_ = peer_knows_bound_ = false;
   delivery_ = {};
@@ -115,15 +118,28 @@ void OutboundStream::ask_to_resume() {
   lane_number_ = 0;
   lane_ = &peer_->link().lane();
   rdma_ = nullptr;
-  send({.kind = FrameKind::kResume, .stream = id_}, {std::as_bytes(std::span(&counts_, 1))});
+  const engine::ResumeMeta meta{counts_, sent_frames_.count()};
+  send({.kind = FrameKind::kResume, .stream = id_}, {std::as_bytes(std::span(&meta, 1))});
   worker_.deadlines().set(resume_wait_, kResumeWait);
 }
 
-bool OutboundStream::on_resumed() {
-  if (!is_suspended()) return false;
+std::optional<uint64_t> OutboundStream::on_resumed(Bytes payload) {
+  DCHECK(is_suspended());
+  uint64_t received = 0;
+  if (payload.size() != sizeof received) return std::nullopt;
+  std::memcpy(&received, payload.data(), sizeof received);
+  if (received > counts_.sent || counts_.sent - received > sent_frames_.count()) {
+    return std::nullopt;
+  }
   resume_wait_.end();
   lane_before_ = 0;  // the peer uses the TCP connection, too
-  return true;
+  uint64_t first_call = 0;
+  sent_frames_.send_again(counts_.sent - received, [&](const FrameHeader& header, Bytes bytes) {
+    if (header.kind == FrameKind::kCall && first_call == 0) first_call = header.call;
+    lane_->send(header, {bytes});
+  });
+  counts_.sent = received;
+  return first_call;
 }
 
 void OutboundStream::ResumeWait::on_deadline() {
@@ -135,6 +151,8 @@ void OutboundStream::ResumeWait::on_deadline() {
 void OutboundStream::send_control(FrameKind kind, uint64_t call) {
   if (!opened_ || !link_up()) return;
   send({.kind = kind, .stream = id_, .call = call}, {});
+  // A call must not begin after its end, and a frame that was lost not after a later one.
+  if (kind == FrameKind::kCancel || is_suspended()) sent_frames_.clear();
   if (kind != FrameKind::kCancel) return;
   delivery_.send_unanswered();
   may_have_waiting_call_ = true;
@@ -228,8 +246,17 @@ bool OutboundStream::send_in_place(ByteStream& from, const FrameHeader& header, 
   if (rdma_ == nullptr) return false;
   const BulkLane to{*rdma_, lane_number_, peer_->link_memory(), peer_->borrowed_ranges()};
   if (!bulk_.send(from, to, header, part)) return false;
-  ++counts_.sent;
+  note_sent(header, {part});
   return true;
+}
+
+// Counts a frame that is sent on the RDMA lane, and keeps a copy of it. An opaque stream keeps
+// none: its frames have no answers, which would make space for later ones.
+void OutboundStream::note_sent(const FrameHeader& header, std::initializer_list<Bytes> pieces) {
+  ++counts_.sent;
+  if (header.kind == FrameKind::kRaw) return sent_frames_.clear();
+  const bool is_of_call = header.kind == FrameKind::kCall || header.kind == FrameKind::kMore;
+  sent_frames_.add(header, pieces, is_of_call ? header.call : next_ordinal_);
 }
 
 void OutboundStream::send_raw(Bytes bytes) {

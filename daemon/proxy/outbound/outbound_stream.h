@@ -16,6 +16,7 @@
 #include <cstdint>
 #include <initializer_list>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 
@@ -25,6 +26,7 @@
 #include "daemon/proxy/deadlines.h"
 #include "daemon/proxy/landings.h"
 #include "daemon/proxy/outbound/peer_link.h"
+#include "daemon/proxy/outbound/sent_frames.h"
 #include "daemon/proxy/stream_delivery.h"
 #include "daemon/proxy/successor.h"
 #include "daemon/proxy/unit_reader.h"
@@ -108,8 +110,12 @@ class OutboundStream {
   void ask_to_resume();
   // Returns true while the stream waits for this answer. The caller sends no requests then.
   bool is_suspended() const { return resume_wait_.set(); }
-  // Handles the answer that no frame was lost. Returns false if the stream was not suspended.
-  bool on_resumed();
+  // Handles the answer that the stream continues. `payload` is the number of frames that the peer
+  // has received from RDMA lanes. Sends later frames again, in order. Returns the number of the
+  // first call of which all is sent again, or 0 if there is none. Returns nothing if the frames are
+  // not kept or `payload` is malformed; the caller must then give up the stream. Call it only while
+  // is_suspended() returns true.
+  std::optional<uint64_t> on_resumed(Bytes payload);
 
   // --- Sending ---
   // Returns the number for a call that begins now.
@@ -167,11 +173,13 @@ class OutboundStream {
   // Records that the peer has answered `call`.
   void on_answered(const Call& call) {
     delivery_.answered(call.ordinal);
+    sent_frames_.answered(call.ordinal);
     forget_lane_before();
   }
   // Records that the peer has answered the kSync frame with this number.
   void on_synced(uint64_t number) {
     delivery_.synced(number);
+    sent_frames_.synced(number);
     forget_lane_before();
   }
 
@@ -183,6 +191,7 @@ class OutboundStream {
   void note_oneway() {
     has_reply_ = false;
     may_have_waiting_call_ = true;
+    if (exists() && sent_frames_.needs_sync()) ask_whether_taken();
   }
   // Records that the server has replied to the call with this number. If it is the last one, no
   // earlier call waits at the peer, because the peer's answers keep their order.
@@ -234,9 +243,10 @@ class OutboundStream {
 
   bool link_up() const { return peer_->link().up(); }
   void send(const engine::FrameHeader& header, std::initializer_list<Bytes> pieces) {
-    if (rdma_ != nullptr) ++counts_.sent;
+    if (rdma_ != nullptr) note_sent(header, pieces);
     lane_->send(header, pieces);
   }
+  void note_sent(const engine::FrameHeader& header, std::initializer_list<Bytes> pieces);
   void change_to(Server next);
   void forget_lane_before() {
     if (delivery_.all_taken()) lane_before_ = 0;
@@ -266,6 +276,7 @@ class OutboundStream {
   engine::Lane* lane_ = nullptr;
   engine::RdmaLane* rdma_ = nullptr;  // equal to lane_ if lane_ is an RDMA lane, or else null
   engine::LaneCounts counts_;
+  SentFrames sent_frames_;
   ResumeWait resume_wait_;
   bool opened_ = false;
   bool has_reply_ = false;  // the server has replied to the last call of this stream
