@@ -239,6 +239,8 @@ class Lanes(Scenario):
             metrics = ask(nodes.a.admin, "GET", "/metrics")[1]
             resumed = re.search(r'(?m)^hatrpc_streams_resumed_total\{peer="host-b"\} (\d+)', metrics)
             self.assertGreater(int(resumed[1]), 0, "no stream continued over TCP")
+            again = re.findall(r"(?m)^hatrpc_retries_total\{.*\} (\d+)", metrics)
+            self.assertGreater(sum(map(int, again)), 0, "no request that was lost was sent again")
             with Client(None, address=server.addresses[0]) as calls:  # asks the server directly
                 seen = collections.Counter(calls.count(note) for note in load.notes)
                 self.assertEqual(set(seen) - {0, 1}, set(), "a call was executed twice")
