@@ -97,7 +97,7 @@ std::string groups_text(const json& calls, const Terminal& terminal) {
   std::ranges::stable_sort(sorted, [](const auto& one, const auto& other) {
     return one.second.slowest > other.second.slowest;
   });
-  Table table({{"FUNCTION"}, {"PEER"}, {"CALLS", true}, {"SLOWEST", true}, {"MOSTLY"}});
+  Table table({{"FUNCTION"}, {"PEER"}, {"SLOW CALLS", true}, {"SLOWEST", true}, {"MOSTLY"}});
   for (const auto& [names, group] : sorted) {
     table.add({names.first, names.second, std::to_string(group.calls), time_text(group.slowest),
                mostly_text(group)});

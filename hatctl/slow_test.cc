@@ -49,7 +49,7 @@ TEST(Slow, NamesThePlaceOfMostOfTheTime) {
         call("get", "host-b", 40, 2), call("scan", "host-b", 30, 14)}}};
   const std::string text = slow_text(slow, "", 1012, kToAPipe);
   const std::string groups = text.substr(0, text.find("\n\n"));
-  EXPECT_THAT(groups, MatchesRegex("FUNCTION +PEER +CALLS +SLOWEST +MOSTLY\n"
+  EXPECT_THAT(groups, MatchesRegex("FUNCTION +PEER +SLOW CALLS +SLOWEST +MOSTLY\n"
                                    "Kv.put +- +1 +2 s +waiting in this daemon 100 %\n"
                                    "Kv.get +host-c +2 +500 ms +in the server 96 %\n"
                                    "Kv.get +host-b +1 +40 ms +between the hosts 93 %\n"

@@ -34,7 +34,7 @@ void log_change(PeerSpeed& peer, float above_median, TimePoint now) {
   peer.log_at = now + kLogPause;
   if (peer.is_slow) {
     LOG(WARNING) << "peer " << peer.name << ": clients prefer other peers, because calls take "
-                 << std::exp2(above_median) << " times as long here";
+                 << std::lround(std::exp2(above_median)) << " or more times as long here";
   } else {
     LOG(INFO) << "peer " << peer.name << ": is about as fast as the other peers again";
   }
