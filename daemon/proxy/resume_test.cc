@@ -235,6 +235,18 @@ TEST_F(ResumeWithTwoPeers, ARequestThatWasLostIsSentAgain) {
   EXPECT_EQ(answer(), get_reply());
 }
 
+TEST_F(ResumeWithTwoPeers, ALinkThatLeavesWaitsForTheRequestsThatAreSentAgain) {
+  lose_at_server();
+  pair_.send(client_, get_call());
+  lose_at_client();
+  pair_.receive_over_tcp(frame_bytes({.kind = FrameKind::kGoAway}));
+  pair_.reactor().end_iteration();
+  EXPECT_THAT(kinds_in(pair_.caller_link()->written), Not(Contains(FrameKind::kGoAway)));
+  exchange();
+  EXPECT_EQ(served(), get_call()) << "once";
+  EXPECT_EQ(answer(), get_reply());
+}
+
 TEST_F(ResumeWithTwoPeers, ACallWhoseReplyWasLostFails) {
   begin_call();
   lose_at_client();

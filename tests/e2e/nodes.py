@@ -40,6 +40,10 @@ def ask(admin, method, path):
         connection.close()
 
 
+# Seconds for a daemon to end. On a virtual machine, daemons that had logged their last line once took 17 s to end.
+END_S = 60
+
+
 def wait_until(what, holds, seconds=10.0):
     end = time.monotonic() + seconds
     while time.monotonic() < end:
@@ -122,12 +126,20 @@ class Node:
             raise AssertionError(f"{self.name} ended, status {self.process.returncode}: {self.log()}")
         return ask(self.admin, "GET", "/readyz")[0] == 200
 
-    def stop(self, how=signal.SIGTERM, seconds=15):
+    def stop(self, how=signal.SIGTERM, seconds=END_S):
         """Sends the signal `how`, waits until the daemon ends, and returns its exit status (negative: a signal)."""
         if self.process is None:
             return 0
         self.process.send_signal(how)
-        status = self.process.wait(timeout=seconds)
+        return self.wait(seconds)
+
+    def wait(self, seconds=END_S):
+        """Waits until the daemon ends, and returns its exit status (negative: a signal)."""
+        try:
+            status = self.process.wait(timeout=seconds)
+        except subprocess.TimeoutExpired:
+            print(f"--- {self.name} did not end within {seconds} s; its threads:\n{threads_of(self.process)}")
+            raise
         self.process = None
         return status
 
@@ -203,7 +215,6 @@ class TwoNodes:
             try:
                 statuses[node.name] = node.stop()
             except subprocess.TimeoutExpired:
-                print(f"--- {node.name} did not end on SIGTERM; its threads:\n{threads_of(node.process)}")
                 node.process.kill()
                 node.process.wait()
                 statuses[node.name] = "did not end on SIGTERM"

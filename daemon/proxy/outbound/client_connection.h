@@ -106,6 +106,8 @@ class ClientConnection final : public StreamEvents,
   uint32_t lane_number() const { return stream_.lane_number(); }
   // Returns true if the peer may use this lane for the stream.
   bool may_use_lane(uint32_t lane) const { return stream_.may_use(lane); }
+  // Returns true while frames of the stream that were lost with a lane can still be sent again.
+  bool awaits_resume() const { return stream_.is_suspended(); }
 
  private:
   enum class Mode : uint8_t { kCalls, kOpaque };

@@ -24,6 +24,8 @@ bool ClientConnection::may_detach() const {
 // have become due: a call or another move has ended, or a takeover of either daemon begins.
 void ClientConnection::detach_if_due() {
   if (!may_detach() || !stream_.opened()) return;
+  // A kSync frame would overtake frames that were lost with a lane and are sent again later.
+  if (stream_.is_suspended()) return;
   // If this daemon is replaced, a client moves only after it has read all answers. The peer keeps a
   // detached connection to the server only for a limited time, and a slow client could take longer.
   if (!stream_.link_leaves() && (!leaves() || !out_.empty())) return;

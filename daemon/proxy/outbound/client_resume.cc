@@ -30,10 +30,11 @@ void ClientConnection::on_resumed(Bytes payload) {
   const std::optional<uint64_t> again_from = stream_.on_resumed(payload);
   if (!again_from) return give_up_stream("frames that were lost with it are not kept");
   worker_.counters().peer_events.add(stream_.peer(), PeerEvent::kResume);
-  if (*again_from == 0) return;
   for (size_t i = 0; i < calls_.size(); ++i) {
     Call& call = calls_[i];
-    if (!call.sent || call.failure || call.ordinal < *again_from) continue;
+    call.times.asked = {};  // the time of the wait does not show how fast the peer is
+    const bool is_sent_again = *again_from != 0 && call.ordinal >= *again_from;
+    if (!is_sent_again || !call.sent || call.failure) continue;
     call.counters->retries.add();
     call.pieces.request = {};
     call.way.request = Carrier::kTcp;

@@ -92,7 +92,7 @@ void PeerLink::flush() {
       return lane == nullptr || lane->fate(one.number) == engine::Fate::kDelivered;
     });
   }
-  if (state_ == State::kLeaving && link_.up() && lanes_->all_taken()) agree_to_go_away();
+  if (state_ == State::kLeaving && link_.up() && peer_has_all()) agree_to_go_away();
   if (lanes_) lanes_->flush();
   link_.flush();
   if (state_ == State::kRetired && link_.up() && streams_.empty() && all_sent()) {
@@ -100,6 +100,14 @@ void PeerLink::flush() {
     change_to(State::kFinished);
     link_.finish();
   }
+}
+
+// Returns true if the peer has taken all frames, also those that were lost with a lane and are sent
+// again when the peer has answered.
+bool PeerLink::peer_has_all() const {
+  return lanes_->all_taken() && std::ranges::none_of(streams_, [](const auto& stream) {
+           return stream.second->awaits_resume();
+         });
 }
 
 bool PeerLink::all_sent() const {

@@ -140,6 +140,7 @@ class PeerLink final : public engine::LinkEvents, public PeerLanesEvents, public
   // Returns true if the TCP connection has no frame to send, and the peer has taken all frames on
   // the RDMA lanes. Also returns true while the link is down.
   bool all_sent() const;
+  bool peer_has_all() const;
 
   // Passes a frame from the link or from one of its lanes on to the stream's client connection.
   void on_stream_frame(const engine::FrameHeader& header, engine::Bytes payload,

@@ -11,7 +11,7 @@ import tempfile
 from fleet import LINK_PORT, Fleet, add, main_in_a_network_namespace
 from setting import PROGRAMS, Callers, Client, edit
 from slow_probe import SlowProbe
-from nodes import ask, wait_until
+from nodes import END_S, ask, wait_until
 
 PORTS = itertools.count(9190)  # of the servers, which run until the process ends
 PARTS = ("waited_us", "wire_us", "peer_us", "server_us", "reply_us")
@@ -91,7 +91,7 @@ class AccessLog(Fleet):
             wait_until("calls were made", lambda: load.calls > 100, 30)
             self.assert_none_dropped(client)
             old = client.take_over()
-            self.assertEqual(old.wait(timeout=30), 0)
+            self.assertEqual(old.wait(timeout=END_S), 0)
             before = load.calls
             wait_until("calls were made", lambda: load.calls > before + 100, 30)
         self.assertEqual(load.errors, [])

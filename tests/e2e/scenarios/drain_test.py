@@ -64,8 +64,7 @@ class Drain(Scenario):
                     Client(nodes, service).__enter__()
             self.assertIsNone(nodes.a.process.poll(), "the daemon must not end before the slow call")
             thread.join()
-            self.assertEqual(nodes.a.process.wait(timeout=10), 0)
-            nodes.a.process = None
+            self.assertEqual(nodes.a.wait(), 0)
 
 
 if __name__ == "__main__":

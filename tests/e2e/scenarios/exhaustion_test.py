@@ -16,7 +16,7 @@ import time
 
 from lanes_test import by_rdma
 from setting import Client, Scenario, main, probe_nodes
-from nodes import ask, wait_until
+from nodes import END_S, ask, wait_until
 from thrift.Thrift import TApplicationException
 
 CROWD = 100
@@ -162,7 +162,7 @@ class Exhaustion(Scenario):
                     wait_until_full(nodes.a, limit)
                     successor.connect(f"{nodes.a.admin}.takeover".removeprefix("unix:"))
                     self.watch(nodes.a, lambda: self.assertEqual(calls.add(3, 4), 7))
-            self.assertEqual(nodes.a.take_over().wait(timeout=15), 0, nodes.a.log()[-2000:])
+            self.assertEqual(nodes.a.take_over().wait(timeout=END_S), 0, nodes.a.log()[-2000:])
 
     def test_no_descriptors_for_administrators(self):
         with probe_nodes(http=True) as nodes:

@@ -9,7 +9,7 @@ import time
 import yaml
 
 from setting import PROGRAMS, Callers, Client, Scenario, main, manifest, probe_nodes
-from nodes import wait_until
+from nodes import END_S, wait_until
 
 CALLERS = 4
 WAIT = 60  # seconds
@@ -94,7 +94,7 @@ class Learned(Scenario):
             old = nodes.a.take_over()
             self.assertEqual(yaml.safe_load(file.read_text()), contents({"host-b": kept}),
                              "the old daemon has written the file before the new one serves")
-            self.assertEqual(old.wait(timeout=15), 0, nodes.a.log()[-2000:])
+            self.assertEqual(old.wait(timeout=END_S), 0, nodes.a.log()[-2000:])
             self.call_and_check_what_is_kept(nodes)
             self.assertEqual(nodes.a.stop(), 0)
             self.assertEqual(yaml.safe_load(file.read_text()), contents({"host-b": kept}))
