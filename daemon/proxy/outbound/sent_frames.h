@@ -6,9 +6,11 @@
 // The copies are the newest frames without a gap: clear() is called for a frame that is not kept.
 //
 // Bounds   limits.retry_request bytes for each stream, which count towards limits.max_buffered; no
-//          frame is kept while half of max_buffered is used.
-// Memory   An object without frames has none: FrameBuffers lends the memory, so that calls allocate
-//          nothing.
+//          frame is kept while half of max_buffered is used. The bytes of the copies count, and not
+//          the memory in which they are: a queue that grows while it is used can be larger.
+// Memory   An object without frames has none: FrameBuffers lends the memory. So calls allocate
+//          nothing while at most FrameBuffers::kFreeMax streams have frames; the memory of further
+//          streams is allocated when they send and freed when they have their answers.
 // Thread   the worker's.
 #pragma once
 
