@@ -314,12 +314,12 @@ def manifest(service, functions, hint=None):
     return {"services": {service: {"functions": listed, **({"hint": hint} if hint else {})}}}
 
 
-def hatrpcd_pair(site, server, service, manifest, local="tcp", fabric="auto", node=None, tls=False):
+def hatrpcd_pair(site, server, service, manifest, local="tcp", fabric="auto", node=None, tls=False, programs=None):
     """Sets up client -> hatrpcd -> hatrpcd -> server, with one worker in each daemon, as on any small host.
 
     `local`: the kind of address to which clients connect. `fabric`: `loop` is shared memory, as is `auto` without an
     RDMA device; `tcp` means no RDMA lanes. `node`: more configuration for both daemons. `tls`: whether the link has
-    TLS; otherwise it is insecure.
+    TLS; otherwise it is insecure. `programs`: the folder with hatrpcd; None: that of the site.
     """
     entry, link = site.address(local, "hatrpcd"), site.address("tcp")
     admins = [site.port(), site.port()]
@@ -342,7 +342,7 @@ def hatrpcd_pair(site, server, service, manifest, local="tcp", fabric="auto", no
         config.write_text(json.dumps({"node": f"host-{host}", "manifests": [file.name],
                                       "fabric": fabric, "worker_nice": site.nice, **own,
                                       **(node or {})}), encoding="utf-8")
-        pair.insert(0, site.sidecar([site.programs / "hatrpcd", "--config", config], "hatrpcd",
+        pair.insert(0, site.sidecar([(programs or site.programs) / "hatrpcd", "--config", config], "hatrpcd",
                                     host))
         wait_for(link if host == "b" else entry, pair[0])
     wait_until_ready(admins[0], pair[0])

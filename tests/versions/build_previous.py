@@ -3,13 +3,14 @@
 """tests/versions/build_previous.py: builds the programs of the previous version, which tests/versions/previous names.
 
 The sources come from this repository's git history, and are put into build/previous/source. The programs are in the
-folder build/release/bin there. A second run builds nothing.
+folder build/release/bin there. A second run builds nothing. `./dev bench run versions` builds versions with build().
 """
 
 import os
 import pathlib
 import shutil
 import subprocess
+import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
@@ -18,12 +19,21 @@ FOLDER = ROOT / "build" / "previous"
 TARGETS = ("hatrpcd", "hatctl", "hintgen", "hatrpc_preload")
 
 
+class Failed(Exception):
+    """A version cannot be built; the message says why."""
+
+
 def revision(text):
     """Returns the revision in the text of the file `previous`: its only line that is not empty and not a comment."""
     lines = [line.strip() for line in text.splitlines() if line.strip() and not line.startswith("#")]
     if len(lines) != 1:
-        raise SystemExit(f"versions: {PIN} has {len(lines)} lines that are not comments; expected one: a tag or a commit")
+        raise Failed(f"{PIN} has {len(lines)} lines that are not comments; expected one: a tag or a commit")
     return lines[0]
+
+
+def pinned():
+    """Returns the revision that is the previous version."""
+    return revision(PIN.read_text(encoding="utf-8"))
 
 
 def git(*words):
@@ -31,7 +41,9 @@ def git(*words):
 
 
 def commit_of(name):
-    """Returns the id of the commit. Ends the program with an explanation if this tree does not have it."""
+    """Returns the id of the commit of a tag, a commit, or "previous". Fails if this tree does not have it."""
+    if name == "previous":
+        name = pinned()
     found = git("rev-parse", "--verify", "--quiet", f"{name}^{{commit}}")
     if found.returncode == 0:
         return found.stdout.strip()
@@ -42,7 +54,7 @@ def commit_of(name):
         reason = "this clone is shallow; run `git fetch --unshallow --tags`"
     else:
         reason = f"this clone does not have it; run `git fetch --tags`, or correct {PIN}"
-    raise SystemExit(f"versions: the previous version {name} cannot be built, so it is not tested: {reason}")
+    raise Failed(f"the version {name} cannot be built: {reason}")
 
 
 def unpack(commit, folder):
@@ -55,22 +67,31 @@ def unpack(commit, folder):
     with subprocess.Popen(["git", "-C", ROOT, "archive", commit], stdout=subprocess.PIPE) as archive:
         unpacked = subprocess.run(["tar", "-x", "-C", folder / "source"], stdin=archive.stdout, check=False)
     if archive.returncode != 0 or unpacked.returncode != 0:
-        raise SystemExit(f"versions: `git archive {commit}` failed with status {archive.returncode}, tar with {unpacked.returncode}")
+        raise Failed(f"`git archive {commit}` failed with status {archive.returncode}, tar with {unpacked.returncode}")
     mark.write_text(commit, encoding="ascii")
 
 
 def run(words, where):
     if subprocess.run(words, cwd=where, check=False).returncode != 0:
-        raise SystemExit(f"versions: `{' '.join(words)}` failed in {where}")
+        raise Failed(f"`{' '.join(words)}` failed in {where}")
+
+
+def build(name, folder, preset, targets, *options):
+    """Builds a version in FOLDER/source, with CMake's `preset` and `options`. Returns the folder of its programs."""
+    unpack(commit_of(name), folder)
+    source = folder / "source"
+    # A newer compiler may warn of the older sources, so warnings are not errors here.
+    run(["cmake", "--preset", preset, "-DHAT_WERROR=OFF", *options], source)
+    run(["cmake", "--build", f"build/{preset}", "--target", *targets, "-j", str(len(os.sched_getaffinity(0)))], source)
+    return source / "build" / preset / "bin"
 
 
 def main():
-    unpack(commit_of(revision(PIN.read_text(encoding="utf-8"))), FOLDER)
-    source = FOLDER / "source"
-    # A newer compiler may warn of the older sources, so warnings are not errors here. Nothing is measured with these
-    # programs, so they are not optimized, which would be half of the work.
-    run(["cmake", "--preset", "release", "-DHAT_WERROR=OFF", "-DCMAKE_CXX_FLAGS_RELWITHDEBINFO=-O0"], source)
-    run(["cmake", "--build", "build/release", "--target", *TARGETS, "-j", str(len(os.sched_getaffinity(0)))], source)
+    try:
+        # Nothing is measured with these programs, so they are not optimized, which would be half of the work.
+        build("previous", FOLDER, "release", TARGETS, "-DCMAKE_CXX_FLAGS_RELWITHDEBINFO=-O0")
+    except Failed as failure:
+        sys.exit(f"versions: {failure}")
 
 
 if __name__ == "__main__":
