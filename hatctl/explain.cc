@@ -51,25 +51,37 @@ std::string deadline_text(const json& deadline, const json& function) {
   return own + " A shorter one that the client sends (THeader, client_timeout) comes first.";
 }
 
-std::string retries_text(const json& page, bool is_oneway) {
-  if (is_oneway) return "none, because the function is oneway.";
-  if (page.at("retry_percent") == 0) return "none: limits.retry_percent is 0.";
-  if (page.at("retry_request_bytes") == 0) return "none: limits.retry_request is 0.";
+// Returns which calls are sent again after other failures than the loss of their request with an
+// RDMA lane.
+std::string other_retries_text(const json& page, bool is_oneway) {
+  if (is_oneway) return "After other failures none is, because the function is oneway.";
+  if (page.at("retry_percent") == 0) {
+    return "After other failures none is: limits.retry_percent is 0.";
+  }
   const bool is_idempotent = page.at("idempotent");
   if (!is_idempotent && !page.at("several_peers").get<bool>()) {
-    return "none: the function is not idempotent, and no endpoint of this node has several peers.";
+    return "After other failures none is: the function is not idempotent, and no endpoint of this "
+           "node has several peers.";
   }
   return std::string(
              is_idempotent
-                 ? "A call that is lost with its link, its lane or the server's connection can be "
-                   "sent again, even if the server may have seen it, because the function is "
-                   "idempotent."
-                 : "A failed call can be sent again only if the server has certainly not seen it, "
-                   "because the function is not idempotent, and only by an endpoint with several "
-                   "peers.") +
-         " Not if its client connection has its own connection to the server, as with mode mirror "
-         "from the first call that reaches the server; and not if the request is larger than " +
-         exact_size_text(page.at("retry_request_bytes")) + " (limits.retry_request).";
+                 ? "After other failures: a call that is lost with its link, its lane or the "
+                   "server's connection can be sent again, even if the server may have seen it, "
+                   "because the function is idempotent."
+                 : "After other failures: a call can be sent again only if the server has "
+                   "certainly not seen it, because the function is not idempotent, and only by an "
+                   "endpoint with several peers.") +
+         " But not if its client connection has its own connection to the server, as with mode "
+         "mirror from the first call that reaches the server.";
+}
+
+std::string retries_text(const json& page, bool is_oneway) {
+  const json& most = page.at("retry_request_bytes");
+  if (most == 0) return "none: limits.retry_request is 0.";
+  return "A request of at most " + exact_size_text(most) +
+         " (limits.retry_request) can be sent again. If it was lost with an RDMA lane, it is sent "
+         "over TCP to the same server connection, exactly once. " +
+         other_retries_text(page, is_oneway);
 }
 
 std::string carrier_text(const json& carrier) {

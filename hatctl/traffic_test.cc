@@ -335,21 +335,39 @@ TEST(Explain, ARetryNeedsAnIdempotentFunctionOrAServerThatHasNotSeenTheCall) {
   json one = explain_answer({});
   EXPECT_THAT(explain_text(all, one, kUnlimited),
               AllOf(HasSubstr("only by an endpoint with several peers"), HasSubstr("mode mirror"),
-                    HasSubstr("larger than 64KiB (limits.retry_request)")));
+                    HasSubstr("of at most 64KiB (limits.retry_request)")));
   one["several_peers"] = false;
   EXPECT_THAT(explain_text(all, one, kUnlimited),
-              HasSubstr("retries    none: the function is not idempotent, and no endpoint of this "
-                        "node has several peers.\n"));
+              HasSubstr("none is: the function is not idempotent, and no endpoint of this node has "
+                        "several peers.\n"));
   one["idempotent"] = true;
   EXPECT_THAT(explain_text(all, one, kUnlimited), HasSubstr("even if the server may have seen it"));
   one["retry_percent"] = 0;
   EXPECT_THAT(explain_text(all, one, kUnlimited),
-              HasSubstr("retries    none: limits.retry_percent is 0"));
+              HasSubstr("After other failures none is: limits.retry_percent is 0.\n"));
   json oneway = all;
   oneway["services"][0]["functions"][0]["oneway"] = true;
   EXPECT_THAT(explain_text(oneway, one, kUnlimited),
-              AllOf(HasSubstr("retries    none, because the function is oneway"),
+              AllOf(HasSubstr("After other failures none is, because the function is oneway.\n"),
                     HasSubstr("deadline   none, because the function is oneway")));
+}
+
+TEST(Explain, ARequestThatIsLostWithItsLaneIsSentAgainWheneverACopyIsKept) {
+  const json all = routes_with({{"Kv", {"get"}}});
+  json oneway = all;
+  oneway["services"][0]["functions"][0]["oneway"] = true;
+  json page = explain_answer({});
+  page["several_peers"] = false;
+  page["retry_percent"] = 0;
+  constexpr const char* kLane = "If it was lost with an RDMA lane, it is sent over TCP to the same";
+  for (const json& routes : {all, oneway}) {
+    page["retry_request_bytes"] = 65'536;
+    EXPECT_THAT(explain_text(routes, page, kUnlimited), HasSubstr(kLane));
+    page["retry_request_bytes"] = 0;
+    EXPECT_THAT(
+        explain_text(routes, page, kUnlimited),
+        AllOf(HasSubstr("retries    none: limits.retry_request is 0.\n"), Not(HasSubstr(kLane))));
+  }
 }
 
 TEST(Explain, WithoutATimeoutOnlyAClientSetsADeadline) {

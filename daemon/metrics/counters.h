@@ -90,7 +90,7 @@ struct RdmaCounters {
   Counter registered_bytes;  // memory registered now, without applications' rings
   Counter zero_copy_bytes;   // bytes sent from an application's ring without a copy
   Counter landed_bytes;      // bytes READ directly into an application's ring
-  Counter frames_not_kept;   // of requests: there was no space for a copy
+  Counter frames_not_kept;   // of requests: copies are wanted, and there was no space for one
 };
 
 // The results of calls of peers that asked for a polling mode.

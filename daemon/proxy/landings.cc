@@ -19,6 +19,11 @@ void Landings::handled(const std::byte* payload) {
   if (!give_back(landing)) bytes_landed_.add(landing.bytes);
 }
 
+// From now on the ring takes other bytes in these spaces, which can be the same bytes over TCP. No
+// READ of the lane writes there later: LaneSet::end_deferred() has destroyed the lane's queue pair.
+// If that function has only retired the lane (QueuePair::settled()), the lane is of the loop
+// fabric: this thread itself copies the bytes of a READ, and none after the queue pair has failed.
+// Before this call, the ring accepts no other bytes (ByteStream::reserve()).
 void Landings::lane_gone(uint32_t lane) {
   std::erase_if(landings_, [lane](const Used& landing) {
     if (landing.lane != lane) return false;

@@ -3,8 +3,7 @@
 // link between the two daemons is up.
 #include <gmock/gmock.h>
 
-#include "daemon/metrics/function_totals.h"
-#include "daemon/proxy/fake_pair.h"
+#include "daemon/proxy/fake_lane_loss.h"
 
 namespace hat {
 namespace {
@@ -15,109 +14,9 @@ using testing::Contains;
 using testing::HasSubstr;
 using testing::Not;
 
-FunctionSpec on_a_lane() {
-  FunctionSpec get{.name = "get"};
-  get.hints.both.protocol = "direct_write_imm";
-  get.hints.both.timeout = 400ms;
-  return get;
-}
-
 std::string bytes_of(const engine::ResumeMeta& meta) {
   return {reinterpret_cast<const char*>(&meta), sizeof meta};
 }
-
-// Returns the sequence id of the first message in `bytes`, as bytes.
-std::string id_in(const std::string& bytes) {
-  constexpr size_t kIdAt = 4 + 4 + 4 + 3;
-  return bytes.size() < kIdAt + 4 ? "none" : bytes.substr(kIdAt, 4);
-}
-std::string with_id(std::string message, const std::string& id) {
-  return message.replace(4 + 4 + 4 + 3, 4, id);
-}
-
-// One client whose stream is on an RDMA lane, after two calls.
-class Resume : public testing::Test {
- protected:
-  static constexpr uint32_t kLane = 1;
-  static constexpr uint32_t kStream = 1;
-
-  explicit Resume(const FakePair::Server& server = {}) : pair_(on_a_lane(), server) {
-    for (int i = 0; i < 2; ++i) {
-      pair_.send(client_, get_call());
-      pair_.pass(50ms);
-      EXPECT_EQ(served(), get_call());
-      EXPECT_EQ(answer(), get_reply());
-    }
-  }
-
-  // Sends a request, and lets it arrive at the server.
-  void begin_call() {
-    EXPECT_FALSE(pair_.send(client_, get_call())) << "the lane carries it";
-    pair_.pass(50ms);
-    EXPECT_EQ(served(), get_call());
-  }
-  // Returns what the server has received since the last call of this function. In shared mode the
-  // server's node chooses the ids of the calls; returns the client's id.
-  std::string served() {
-    const std::string bytes = std::exchange(pair_.server_connection()->written, {});
-    if (bytes.size() != get_call().size()) return bytes;
-    id_ = id_in(bytes);
-    return with_id(bytes, id_in(get_call()));
-  }
-  // Lets the server reply to the call that served() has returned last.
-  void reply() { pair_.server_replies(with_id(get_reply(), id_)); }
-  // Does so too, and returns what the client gets.
-  std::string answer() {
-    reply();
-    return received();
-  }
-
-  // One side loses the lane, and the other side does not know it yet.
-  static std::string lane_close() {
-    return frame_bytes({.kind = FrameKind::kLaneClose, .stream = kLane}, "lost");
-  }
-  void lose_at_server() { pair_.server_receives_over_tcp(lane_close()); }
-  void lose_at_client() { pair_.receive_over_tcp(lane_close()); }
-  void lose() {
-    lose_at_server();
-    lose_at_client();
-  }
-  uint64_t resumes() {
-    return pair_.caller().counters.peer_events.count("host-b", PeerEvent::kResume);
-  }
-  uint64_t retries() {
-    uint64_t sum = 0;
-    for (FunctionMetrics& function : pair_.caller().metrics.all()) {
-      sum += total(function, Side::kClient).retries;
-    }
-    return sum;
-  }
-  // Lets both sides exchange what they have sent, and read what waits on their connections.
-  void exchange() {
-    for (int i = 0; i < 2; ++i) {
-      pair_.pass(25ms);
-      for (const auto& wire : {client_, pair_.server_connection()}) FakeNode::read(wire);
-      pair_.reactor().end_iteration();
-    }
-    pair_.pass(25ms);
-  }
-  // Returns what the client gets while exchange() runs.
-  std::string received() {
-    exchange();
-    return std::exchange(client_->written, {});
-  }
-  void expect_that_calls_succeed() {
-    pair_.send(client_, get_call());
-    exchange();
-    EXPECT_EQ(served(), get_call());
-    EXPECT_EQ(answer(), get_reply());
-    EXPECT_FALSE(client_->closed);
-  }
-
-  std::string id_;
-  FakePair pair_;
-  const FakePair::WirePointer client_ = pair_.connect_client();
-};
 
 class ResumeInMode : public Resume, public testing::WithParamInterface<UpstreamMode> {
  protected:

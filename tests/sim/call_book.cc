@@ -210,6 +210,9 @@ void CallBook::on_exception(SimCall& call, const Message& message) {
   if (call.failure == "deadline_exceeded" && !call.timeout) {
     broken("a call without a time-out was told it passed: " + describe(call));
   }
+  if (call.outlives_lane && !call.reply_begun) {
+    broken("resume: no reply was lost, and the call failed: " + text + ": " + describe(call));
+  }
   constexpr std::string_view kOfLiars[] = {"upstream_closed", "deadline_exceeded", "overloaded",
                                            "upstream_unreachable"};
   const bool of_liar = call.of_liar && std::ranges::count(kOfLiars, call.failure) != 0;

@@ -51,6 +51,8 @@ struct SimCall {
   std::optional<Duration> timeout;
   bool of_liar = false;  // the server is hostile: the call can fail, but no reply may be wrong
   bool prompt = false;   // small, and no other call before it: only the server can delay the call
+  // If the call's RDMA lane is lost, the stream resumes, unless the reply was lost with the lane.
+  bool outlives_lane = false;
 
   // --- The result ---
   TimePoint sent_at{};

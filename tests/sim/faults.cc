@@ -44,7 +44,7 @@ void World::plant_canary() {
 }
 
 void World::plan_faults() {
-  if (nothing_fails() && scenario_ != Scenario::kReloads) return;
+  if (only_lanes_fail_ || (nothing_fails() && scenario_ != Scenario::kReloads)) return;
   const size_t count = random_.between(1, 8);
   for (size_t i = 0; i < count; ++i) {
     plan_fault(network_.now() + random_.between(kFirstFault, kLastFault));

@@ -44,7 +44,7 @@ void SimClient::connect() {
   calls_left_here_ = std::min(calls_left_, plan_.calls_per_connection);
   in_.clear();
   out_.clear();
-  connected_ = said_end_ = disturbed_ = bytes_ = false;
+  connected_ = has_reply_ = said_end_ = disturbed_ = bytes_ = false;
   network_.say(host_.name() + " connects, connection " + std::to_string(connection_));
   stream_ = host_.connect(plan_.endpoint, *this);
   stream_->want_read(true);
@@ -111,7 +111,9 @@ void SimClient::add_call() {
   }
   call.prompt = !plan_.of_liar && plan_.depth == 1 && plan_.oneway_percent == 0 &&
                 plan_.slow_percent == 0 && call.request_bytes <= 3000 && call.reply_bytes <= 3000;
-  if (random_.percent(20)) call.name = plan_.service + ":" + call.name;
+  if (!plan_.stays_on_lane && random_.percent(20)) call.name = plan_.service + ":" + call.name;
+  // Before the first reply, the peer's kBound frame can be lost with the lane.
+  call.outlives_lane = plan_.stays_on_lane && has_reply_;
   SimCall& added = book_.add(std::move(call));
   if (added.two_way) {
     outstanding_.push_back(&added);
@@ -192,6 +194,7 @@ void SimClient::take_answers() {
     if (is_possible(*expected) && !expected->failure.empty())
       disturbed_ = true;  // the daemon ends the connection after this answer
     in_.erase(0, decoded.bytes);
+    has_reply_ = expected->failure.empty();
     last_answered_ = expected->id;
     outstanding_.pop_front();
     after_answer();
@@ -219,6 +222,8 @@ void SimClient::after_answer() {
 // Returns true if the daemon may end the connection now. `reset` says that the connection ended
 // with an error (RST).
 bool SimClient::may_end(bool reset) const {
+  const auto can_resume = [](auto* call) { return call->outlives_lane && !call->reply_begun; };
+  if (std::ranges::any_of(outstanding_, can_resume)) return false;
   // It may if the simulation disturbs the connection, nothing listens, or the server is hostile.
   if (disturbed_ || !connected_ || plan_.of_liar) return true;
   if (said_end_ && in_.empty() &&

@@ -12,6 +12,8 @@
 
 namespace hat::sim {
 
+// The calls and connections that a client makes.
+// Members  Each boolean of the plan is chosen by itself.
 struct ClientPlan {
   Address endpoint;
   std::string service;
@@ -34,6 +36,7 @@ struct ClientPlan {
   bool half_closes = false;         // shuts down its sending side before the last answers
   bool of_liar = false;             // the server is hostile
   uint32_t leaves_percent = 0;      // of answers: those after which the client closes
+  bool stays_on_lane = false;       // the calls of a connection use one RDMA lane, one at a time
 };
 
 // A client application that makes the calls of its plan.
@@ -91,6 +94,7 @@ class SimClient final : public StreamEvents {
   std::string in_;
   std::string out_;
   bool connected_ = false;
+  bool has_reply_ = false;  // the server has replied to the last call of this connection
   bool said_end_ = false;
   bool disturbed_ = false;
   bool bytes_ = false;  // the daemon may carry the current connection byte for byte

@@ -124,7 +124,9 @@ void World::say_what_may_fail() {
 void World::build_daemons() {
   constexpr const char* kNames[] = {"host-a", "host-b", "host-c"};
   const bool learning = scenario_ == Scenario::kLearning;
-  Manifest manifest = sim::manifest(random_, learning ? 100 : !nothing_fails() ? 30 : 0);
+  only_lanes_fail_ = scenario_ == Scenario::kLinks && random_.percent(40);
+  const bool some_learn = !nothing_fails() && !only_lanes_fail_;
+  Manifest manifest = sim::manifest(random_, learning ? 100 : some_learn ? 30 : 0);
   const FunctionSpec& echo = manifest.services[0].functions[0];
   if (echo.hints.both.idempotent.value_or(false) && !nothing_fails()) book_.may_repeat(echo.name);
   if (scenario_ == Scenario::kCrowd) {  // RDMA lanes of the simulation are never congested for long
@@ -134,10 +136,12 @@ void World::build_daemons() {
     }
   }
   std::optional<engine::Faults> faults;
-  if (random_.percent(60) || learning) {
+  if (random_.percent(60) || learning || only_lanes_fail_) {
     faults = {.seed = random_.next()};
     const bool lanes_fail = scenario_ == Scenario::kLinks || scenario_ == Scenario::kEverything;
-    if (lanes_fail && random_.percent(70)) faults->cut_within = random_.between(5, 400);
+    if (only_lanes_fail_ || (lanes_fail && random_.percent(70))) {
+      faults->cut_within = random_.between(5, 400);
+    }
   }
   for (size_t i = 0; i < std::size(kNames); ++i) {
     NodeConfig node{.node = kNames[i]};
@@ -243,11 +247,23 @@ void World::build_clients() {
       plan.bad_server_percent = 8;
     }
     if (canary_ == Canary::kSwappedReplies) plan.depth = 8;
+    if (only_lanes_fail_ && mirrored && random_.percent(70)) stay_on_one_lane(plan);
     clients_.push_back(std::make_unique<SimClient>(network_, book_, plan,
                                                    "app-" + std::to_string(i), random_.next()));
     if (scenario_ == Scenario::kDrains) clients_.back()->expect_orderly_ends();
     clients_.back()->start();
   }
+}
+
+// Makes a client's calls use one RDMA lane as long as the lane exists, one call after another. So
+// if the lane is lost with the request of a call, nothing keeps the stream from resuming.
+void World::stay_on_one_lane(ClientPlan& plan) {
+  plan.is_even = plan.stays_on_lane = true;
+  plan.dialect = kDialects[0];  // in framed binary, all requests of one length have one size
+  plan.depth = 1;
+  plan.request_bytes_min = plan.request_bytes_max = random_.between(0, 3000);
+  plan.oneway_percent = plan.possible_percent = plan.timed_percent = 0;
+  plan.slow_percent = plan.leaves_percent = 0;
 }
 
 // Builds clients that make the same calls, so that each should get the same share of the link.

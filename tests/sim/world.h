@@ -92,6 +92,7 @@ class World {
   void build_daemons();
   void build_servers();
   void build_clients();
+  void stay_on_one_lane(ClientPlan& plan);
   void build_crowd();
   void build_hostile();
   void plant_canary();
@@ -125,7 +126,8 @@ class World {
   CallBook book_;
   Random random_;
   std::vector<std::unique_ptr<SimDaemon>> daemons_;  // host-a, host-b, host-c
-  uint64_t calls_out_min_ = 2;  // the least limits.max_pipelined that a reload gives to host-a
+  uint64_t calls_out_min_ = 2;    // the least limits.max_pipelined that a reload gives to host-a
+  bool only_lanes_fail_ = false;  // in the scenario kLinks: RDMA lanes, and no TCP connections
   std::vector<std::unique_ptr<SimServer>> servers_;
   std::vector<std::unique_ptr<SimClient>> clients_;
   std::vector<std::unique_ptr<Hostile>> hostile_;

@@ -134,10 +134,11 @@ std::optional<uint64_t> OutboundStream::on_resumed(Bytes payload) {
   resume_wait_.end();
   lane_before_ = 0;  // the peer uses the TCP connection, too
   uint64_t first_call = 0;
-  sent_frames_.send_again(counts_.sent - received, [&](const FrameHeader& header, Bytes bytes) {
+  const auto send_again = [&](const FrameHeader& header, Bytes part, Bytes rest) {
     if (header.kind == FrameKind::kCall && first_call == 0) first_call = header.call;
-    lane_->send(header, {bytes});
-  });
+    lane_->send(header, {part, rest});
+  };
+  sent_frames_.send_again(counts_.sent - received, send_again);
   counts_.sent = received;
   return first_call;
 }

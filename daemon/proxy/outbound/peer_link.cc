@@ -112,7 +112,7 @@ bool PeerLink::peer_has_all() const {
 
 bool PeerLink::all_sent() const {
   if (!link_.up()) return true;
-  return link_.lane().idle() && (!lanes_ || lanes_->all_taken());
+  return link_.lane().idle() && (!lanes_ || peer_has_all());
 }
 
 // --- The link ---

@@ -5,24 +5,24 @@
 //
 // The copies are the newest frames without a gap: clear() is called for a frame that is not kept.
 //
-// Bounds   limits.retry_request bytes for each stream, which count towards limits.max_buffered; no
-//          frame is kept while half of max_buffered is used. The bytes of the copies count, and not
-//          the memory in which they are: a queue that grows while it is used can be larger.
-// Memory   An object without frames has none: FrameBuffers lends the memory. So calls allocate
-//          nothing while at most FrameBuffers::kFreeMax streams have frames; the memory of further
-//          streams is allocated when they send and freed when they have their answers.
+// Bounds   limits.retry_request bytes of memory for each stream, which count towards
+//          limits.max_buffered; no stream takes more memory while half of max_buffered is used.
+// Memory   a ring of bytes, which grows to what the stream needs. An object without frames has
+//          none: FrameBuffers lends the memory. So calls allocate nothing in the steady state while
+//          the memory of all streams with frames is at most FrameBuffers::kReserveBytesMax. Beyond
+//          this, memory is allocated when a stream sends and freed when it has its answers.
 // Thread   the worker's.
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <initializer_list>
 #include <span>
 #include <utility>
 #include <vector>
 
-#include "base/byte_queue.h"
 #include "base/check.h"
 #include "engine/frame.h"
 
@@ -30,27 +30,33 @@ namespace hat {
 
 class Worker;
 
-// Memory of a worker for the copies of sent frames. Keeps at most kFreeMax queues for reuse.
+// Memory of a worker for the copies of sent frames. The memory in reserve, which no stream uses, is
+// at most kReserveBytesMax. It does not count towards limits.max_buffered.
 class FrameBuffers {
  public:
-  static constexpr size_t kFreeMax = 64;
-  // The memory that a queue in reserve keeps: twice the default of limits.retry_request.
-  static constexpr size_t kKeepBytes = 32 * 1024;
+  using Memory = std::vector<std::byte>;
+  static constexpr size_t kReserveBytesMax = 2 << 20;
+  static constexpr size_t kBytesMin = 512;  // of a piece, unless limits.retry_request is less
 
-  // Returns an empty queue.
-  ByteQueue take() {
-    if (free_.empty()) return ByteQueue(kKeepBytes);
-    ByteQueue taken = std::move(free_.back());
-    free_.pop_back();
-    return taken;
+  // Returns a piece in reserve that has at most `most` bytes, or an empty one if there is none.
+  Memory take(size_t most) {
+    while (!reserve_.empty()) {
+      Memory taken = std::move(reserve_.back());
+      reserve_.pop_back();
+      reserve_bytes_ -= taken.size();
+      if (taken.size() <= most) return taken;  // others are from before a reload
+    }
+    return {};
   }
-  void give_back(ByteQueue&& queue) {
-    queue.clear();
-    if (free_.size() < kFreeMax) free_.push_back(std::move(queue));
+  void give_back(Memory memory) {
+    if (reserve_bytes_ + memory.size() > kReserveBytesMax) return;
+    reserve_bytes_ += memory.size();
+    reserve_.push_back(std::move(memory));
   }
 
  private:
-  std::vector<ByteQueue> free_;
+  std::vector<Memory> reserve_;
+  size_t reserve_bytes_ = 0;
 };
 
 class SentFrames {
@@ -82,19 +88,21 @@ class SentFrames {
   }
   // Drops the frames up to the kSync frame with this number, if it is kept.
   void synced(uint64_t number);
-  // Calls `send` with the header and the payload of each of the newest `lost` frames, in the order
-  // in which they were sent, and drops all frames. At least `lost` frames must be kept.
+  // Calls `send` with the header and the payload, in two parts, of each of the newest `lost`
+  // frames, in the order in which they were sent, and drops all frames. At least `lost` frames must
+  // be kept.
   void send_again(uint64_t lost, const auto& send) {
     DCHECK_LE(lost, count_);
     while (count_ > lost) drop_front();
     for (; count_ != 0; drop_front()) {
       const Kept kept = front();
-      send(kept.header, queue_.bytes().subspan(sizeof kept, kept.header.payload_bytes));
+      const std::array<Bytes, 2> payload = stored(sizeof kept, kept.header.payload_bytes);
+      send(kept.header, payload[0], payload[1]);
     }
   }
 
  private:
-  // Precedes the payload of each frame in `queue_`.
+  // Precedes the payload of each frame.
   struct Kept {
     engine::FrameHeader header;
     uint64_t shown_by;
@@ -102,16 +110,35 @@ class SentFrames {
 
   Kept front() const {
     Kept kept;
-    std::memcpy(&kept, queue_.bytes().data(), sizeof kept);
+    const auto parts = stored(0, sizeof kept);
+    const auto bytes = std::as_writable_bytes(std::span(&kept, 1));
+    std::ranges::copy(parts[1], std::ranges::copy(parts[0], bytes.begin()).out);
     return kept;
   }
+  // Returns the `count` bytes after the first `offset` ones. They are in two parts if they continue
+  // at the beginning of the ring.
+  std::array<Bytes, 2> stored(size_t offset, size_t count) const {
+    DCHECK_LE(offset + count, used_);
+    const size_t at = place(offset);
+    const size_t first = std::min(count, memory_.size() - at);
+    return {Bytes(memory_).subspan(at, first), Bytes(memory_).first(count - first)};
+  }
+  // Returns the index in `memory_` of the byte after the first `offset` ones.
+  size_t place(size_t offset) const {
+    const size_t at = begin_ + offset;
+    return at < memory_.size() ? at : at - memory_.size();
+  }
+  bool make_space(size_t bytes);
+  void put(Bytes bytes);
   void drop_front();
   void forget();
 
   Worker& worker_;
   uint64_t count_ = 0;
-  uint64_t sync_ = 0;  // the number of the newest kept kSync frame; 0: none
-  ByteQueue queue_{0};
+  uint64_t sync_ = 0;            // the number of the newest kept kSync frame; 0: none
+  FrameBuffers::Memory memory_;  // a ring, which has the frames; empty if there are none
+  size_t begin_ = 0;             // of the first frame
+  size_t used_ = 0;              // bytes of the frames
 };
 
 }  // namespace hat

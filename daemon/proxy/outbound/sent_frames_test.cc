@@ -14,8 +14,16 @@ namespace {
 using engine::FrameHeader;
 using engine::FrameKind;
 
+Limits with_copies_of(uint64_t bytes) {
+  Limits limits = default_limits();
+  limits.retry_request_bytes_max = bytes;
+  return limits;
+}
+
 class SentFramesTest : public testing::Test {
  protected:
+  explicit SentFramesTest(const Limits& limits = default_limits()) : node_(limits) {}
+
   void add(FrameKind kind, uint64_t call, const std::string& payload = "") {
     const auto bytes = std::as_bytes(std::span(payload));
     const size_t half = bytes.size() / 2;
@@ -26,10 +34,14 @@ class SentFramesTest : public testing::Test {
   // Returns the calls and payloads of the `lost` newest frames.
   std::vector<std::string> sent_again(uint64_t lost) {
     std::vector<std::string> all;
-    frames_.send_again(lost, [&](const FrameHeader& header, SentFrames::Bytes bytes) {
-      all.push_back(std::to_string(header.call) + ":" +
-                    std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size()));
-    });
+    const auto text = [](SentFrames::Bytes bytes) {
+      return std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+    };
+    frames_.send_again(
+        lost, [&](const FrameHeader& header, SentFrames::Bytes payload, SentFrames::Bytes rest) {
+          EXPECT_EQ(header.payload_bytes, payload.size() + rest.size());
+          all.push_back(std::to_string(header.call) + ":" + text(payload) + text(rest));
+        });
     return all;
   }
   uint64_t held() const { return node_.counters.buffered_bytes.value(); }
@@ -81,6 +93,81 @@ TEST_F(SentFramesTest, KeepsNothingBeforeAFrameForWhichThereIsNoSpace) {
   EXPECT_EQ(node_.counters.rdma.frames_not_kept.value(), 1u);
   add(FrameKind::kCall, 3, "three");
   EXPECT_EQ(sent_again(1), std::vector<std::string>{"3:three"});
+}
+
+TEST_F(SentFramesTest, UsesNoMoreMemoryThanTheLimit) {
+  const uint64_t most = node_.worker->node().limits.retry_request_bytes_max;
+  for (uint64_t call = 1; call <= 300; ++call) {
+    add(FrameKind::kCall, call, std::string(1 + call * 37 % 1500, 'x'));
+    EXPECT_LE(held(), most);
+    if (call > 8) frames_.answered(call - 8);
+    EXPECT_EQ(frames_.count(), std::min<uint64_t>(call, 8)) << "the memory is used again";
+  }
+  EXPECT_GT(held(), most / 4) << "memory counts, and not only the bytes of copies";
+}
+
+// The payloads have all lengths, so that headers and payloads are cut at the end of the ring.
+TEST_F(SentFramesTest, FramesCanContinueAtTheBeginningOfTheRing) {
+  const auto payload = [](uint64_t call) {
+    std::string text;
+    for (uint64_t i = 0; i < call * 7 % 101; ++i) text += static_cast<char>('a' + (call + i) % 26);
+    return text;
+  };
+  uint64_t call = 0;
+  for (int round = 0; round < 200; ++round) {
+    for (int i = 0; i < 5; ++i) {
+      ++call;
+      add(FrameKind::kCall, call, payload(call));
+      frames_.answered(call - std::min<uint64_t>(call, 3));
+    }
+    if (round % 7 != 6) continue;
+    std::vector<std::string> expected;
+    for (uint64_t kept = call - 2; kept <= call; ++kept) {
+      expected.push_back(std::to_string(kept) + ":" + payload(kept));
+    }
+    EXPECT_EQ(sent_again(3), expected);
+  }
+}
+
+TEST_F(SentFramesTest, TakesNoMemoryWhileHalfOfMaxBufferedIsUsed) {
+  const auto half = static_cast<int64_t>(node_.worker->node().limits.buffered_bytes_max / 2);
+  add(FrameKind::kCall, 1, "one");
+  node_.worker->buffered(half);
+  add(FrameKind::kCall, 2, "two");
+  EXPECT_EQ(frames_.count(), 2u) << "the memory of the first has space";
+  add(FrameKind::kCall, 3, std::string(5000, 'x'));
+  EXPECT_EQ(frames_.count(), 0u);
+  add(FrameKind::kCall, 4, "four");
+  EXPECT_EQ(frames_.count(), 0u);
+  EXPECT_EQ(node_.counters.rdma.frames_not_kept.value(), 2u);
+  node_.worker->buffered(-half);
+  EXPECT_EQ(held(), 0u);
+}
+
+TEST_F(SentFramesTest, AReloadCanLowerTheLimit) {
+  add(FrameKind::kCall, 1, std::string(6000, 'x'));
+  NodeConfig smaller = node_.worker->node();
+  smaller.limits.retry_request_bytes_max = 1000;
+  node_.set_node(smaller);
+  add(FrameKind::kCall, 2, "two");
+  EXPECT_EQ(frames_.count(), 0u) << "the copy of the first is too large";
+  add(FrameKind::kCall, 3, "three");
+  EXPECT_EQ(frames_.count(), 1u);
+  EXPECT_LE(held(), 1000u);
+}
+
+class SentFramesWithoutCopies : public SentFramesTest {
+ protected:
+  SentFramesWithoutCopies() : SentFramesTest(with_copies_of(0)) {}
+};
+
+TEST_F(SentFramesWithoutCopies, NoFrameCountsAsNotKept) {
+  add(FrameKind::kCall, 1, "one");
+  add(FrameKind::kSync, 1);
+  EXPECT_EQ(frames_.count(), 0u);
+  EXPECT_FALSE(frames_.needs_sync());
+  EXPECT_EQ(node_.counters.rdma.frames_not_kept.value(), 0u);
+  EXPECT_EQ(held(), 0u);
 }
 
 TEST_F(SentFramesTest, AsksForAnAnswerWhenHalfOfTheSpaceIsUsed) {

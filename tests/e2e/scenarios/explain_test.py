@@ -94,7 +94,7 @@ class Explain(Fleet):
         self.assertRegex(page, rf"(?m)^tcp:{ENDPOINT} +{DOWN} +1  - .* no: the link is down: .*refused")
         self.assertIn("perf_goal=latency", page)
         self.assertRegex(page, r"(?m)^perf_goal +latency +(function|service) +")
-        self.assertRegex(page, r"(?m)^retries +none: limits.retry_percent is 0\.$")
+        self.assertRegex(page, r"(?ms)^retries +A request .* none\s+is:\s+limits\.retry_percent\s+is\s+0\.$")
         self.assertRegex(page, r"(?m)^recently +by local clients: \d+ in ")
 
     def test_a_call_now_uses_what_the_page_says(self):
