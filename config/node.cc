@@ -164,24 +164,27 @@ std::optional<Address> read_link_address(const YamlValue& value, std::string_vie
   return std::nullopt;
 }
 
-// Reads the `link` of a peer, which can also name several daemons.
-void read_peer_link(const YamlValue& value, PeerConfig& peer) {
-  const auto text = read_text(value, "link");
+// Reads an address that can also name several daemons or servers. `read_one` reads one that names a
+// single one; `example` is a name for the message about a wrong one.
+template <class ReadOne>
+void read_names(const YamlValue& value, std::string_view key, std::string_view example,
+                ReadOne read_one, Address& to, NameKind& kind) {
+  const auto text = read_text(value, key);
   if (!text) return;
   const std::string name = text->substr(std::min<size_t>(text->size(), 4));
-  peer.kind = text->starts_with("srv:")   ? PeerLinkKind::kService
-              : text->starts_with("dns:") ? PeerLinkKind::kAllOfHost
-                                          : PeerLinkKind::kAddress;
-  const bool is_service = peer.kind == PeerLinkKind::kService;
+  kind = text->starts_with("srv:")   ? NameKind::kService
+         : text->starts_with("dns:") ? NameKind::kAllOfHost
+                                     : NameKind::kAddress;
+  const bool is_service = kind == NameKind::kService;
   if (is_service && (name.empty() || name.find_first_of(": []") != name.npos)) {
-    return value.error("link: " + in_quotes(*text) +
-                       "; expected srv:NAME, such as srv:_hatrpcd._tcp.kv.example");
+    return value.error(std::string(key) + ": " + in_quotes(*text) +
+                       "; expected srv:NAME, such as srv:" + std::string(example));
   }
   // The records of a service have the ports.
-  auto address = peer.kind == PeerLinkKind::kAddress
-                     ? read_link_address(value, "link")
-                     : read_address_in(value, "link", "tcp:" + name + (is_service ? ":0" : ""));
-  if (address) peer.link = std::move(*address);
+  auto address = kind == NameKind::kAddress
+                     ? read_one(value, key)
+                     : read_address_in(value, key, "tcp:" + name + (is_service ? ":0" : ""));
+  if (address) to = std::move(*address);
 }
 
 std::optional<std::string> read_file_name(const YamlValue& value, std::string_view key) {
@@ -280,7 +283,11 @@ void read_peers(const YamlValue& value, const std::filesystem::path& folder,
         PeerConfig peer{.name = name, .location = key.location()};
         read_node_name(key, "a peer's name");
         read_keys(v, "peers." + name,
-                  {{"link", true, [&](const YamlValue& link) { read_peer_link(link, peer); }},
+                  {{"link", true,
+                    [&](const YamlValue& link) {
+                      read_names(link, "link", "_hatrpcd._tcp.kv.example", read_link_address,
+                                 peer.link, peer.kind);
+                    }},
                    into("identity", false, peer.identity, read_identity_rule),
                    located_file("profile", peer.profile, peer.profile_location),
                    into("weight", false, peer.weight, number_of<uint32_t>(1, kPeerWeightMax)),
@@ -323,7 +330,11 @@ ServedConfig read_served(const std::string& service, const YamlValue& value,
                          const SourceLocation& location) {
   ServedConfig served{.service = service, .location = location};
   read_keys(value, "serves." + service,
-            {into("upstream", true, served.upstream, read_address),
+            {{"upstream", true,
+              [&](const YamlValue& v) {
+                read_names(v, "upstream", "_kv._tcp.kv.example", read_address, served.upstream,
+                           served.kind);
+              }},
              into("ring", false, served.ring, read_ring),
              into("mode", false, served.mode, word_of<UpstreamMode>({"mirror", "shared"})),
              into("max_connections", false, served.connections_max, number_of(1, kUpstreamsMax)),
@@ -332,6 +343,10 @@ ServedConfig read_served(const std::string& service, const YamlValue& value,
              into("thrift_protocol", false, served.thrift_protocol,
                   word_of<ThriftProtocol>({"binary", "compact", "json"}))});
   check_ring(value, served.ring, "upstream", served.upstream);
+  if (served.ring && served.kind != NameKind::kAddress) {
+    value.error("ring belongs to one server, and `upstream` is " + upstream_text(served) +
+                ", which can be several; expected tcp:HOST:PORT there, or no `ring`");
+  }
   return served;
 }
 
@@ -505,6 +520,18 @@ void finish(NodeConfig& node, const std::string& file, Diagnostics& diagnostics)
   check_written_files(node, file, diagnostics);
 }
 
+std::string name_text(const Address& address, NameKind kind) {
+  switch (kind) {
+    case NameKind::kAddress:
+      return to_string(address);
+    case NameKind::kAllOfHost:
+      return "dns" + to_string(address).substr(3);
+    case NameKind::kService:
+      return "srv:" + address.host;
+  }
+  return "";
+}
+
 }  // namespace
 
 NodeConfig read_node_config(const std::string& text, const std::string& file,
@@ -514,16 +541,10 @@ NodeConfig read_node_config(const std::string& text, const std::string& file,
   return node;
 }
 
-std::string link_text(const PeerConfig& peer) {
-  switch (peer.kind) {
-    case PeerLinkKind::kAddress:
-      return to_string(peer.link);
-    case PeerLinkKind::kAllOfHost:
-      return "dns" + to_string(peer.link).substr(3);
-    case PeerLinkKind::kService:
-      return "srv:" + peer.link.host;
-  }
-  return "";
+std::string link_text(const PeerConfig& peer) { return name_text(peer.link, peer.kind); }
+
+std::string upstream_text(const ServedConfig& served) {
+  return name_text(served.upstream, served.kind);
 }
 
 uint64_t registered_bytes(const FabricConfig& fabric) {

@@ -96,11 +96,11 @@ struct LinkConfig {
   SourceLocation location;
 };
 
-// The kinds of values of a peer's key `link`.
-enum class PeerLinkKind : uint8_t {
-  kAddress,    // tcp:HOST:PORT or unix:PATH: one daemon
-  kAllOfHost,  // dns:HOST:PORT: a daemon at each address of the host
-  kService,    // srv:NAME: the daemons of the DNS records SRV of the name
+// The kinds of values of a peer's key `link`, and of a service's key `upstream`.
+enum class NameKind : uint8_t {
+  kAddress,    // tcp:HOST:PORT, or a path: one daemon or server
+  kAllOfHost,  // dns:HOST:PORT: one at each address of the host
+  kService,    // srv:NAME: those of the DNS records SRV of the name
 };
 
 struct PeerConfig {
@@ -116,7 +116,7 @@ struct PeerConfig {
   SourceLocation profile_location;
   // The services that the peer serves, for endpoints without `peers`.
   std::vector<std::string> serves{};
-  PeerLinkKind kind = PeerLinkKind::kAddress;
+  NameKind kind = NameKind::kAddress;
   // How many new client connections this peer gets for each one of a peer with the weight 1.
   uint32_t weight = 1;
   std::string zone{};  // peers in the node's own zone are preferred; empty: in no zone
@@ -161,7 +161,7 @@ enum class ThriftProtocol : uint8_t { kBinary, kCompact, kJson };
 
 struct ServedConfig {
   std::string service;
-  Address upstream;
+  Address upstream;  // with kService: only `host`, the name of the records
   UpstreamMode mode = UpstreamMode::kMirror;
   // The maximum number of connections from one worker to the server. The value 0 means 1024 with
   // kMirror, and 16 with kShared.
@@ -177,7 +177,10 @@ struct ServedConfig {
   std::vector<Address> addresses{};  // of the host in `upstream`; empty if that is numeric
   std::string why_unknown{};         // the reason why no address is known, or empty
   SourceLocation location;
+  NameKind kind = NameKind::kAddress;
 };
+// Returns the value of the key `upstream`.
+std::string upstream_text(const ServedConfig& served);
 
 struct AdminConfig {
   // The TCP address for HTTP requests (/metrics, /healthz, /readyz, /routes), or nullopt.

@@ -104,11 +104,10 @@ void compare_serves(NodeChanges& changes, const NodeConfig& before, const NodeCo
   Lines& lines = changes.applicable;
   compare_lists(
       lines, before.serves, after.serves, &ServedConfig::service,
-      [](const ServedConfig& served) { return "serves." + served.service; },
-      [](const ServedConfig& served) { return to_string(served.upstream); },
+      [](const ServedConfig& served) { return "serves." + served.service; }, &upstream_text,
       [&](const ServedConfig& old, const ServedConfig& next) {
         const std::string key = "serves." + old.service;
-        compare(lines, key + ".upstream", to_string(old.upstream), to_string(next.upstream));
+        compare(lines, key + ".upstream", upstream_text(old), upstream_text(next));
         compare(lines, key + ".ring", address_text(old.ring), address_text(next.ring));
         compare_key(lines, key + ".mode", old.mode, next.mode);
         compare_key(lines, key + ".max_connections", old.connections_max, next.connections_max);
@@ -230,8 +229,9 @@ bool same_server(const ServedConfig& a, const ServedConfig& b) {
   const bool has_moved =
       !a.addresses.empty() && !b.addresses.empty() && std::ranges::none_of(a.addresses, is_of_b);
   const auto settings = [](const ServedConfig& served) {
-    return std::tie(served.service, served.upstream, served.mode, served.connections_max,
-                    served.thrift_transport, served.thrift_protocol, served.ring);
+    return std::tie(served.service, served.upstream, served.kind, served.mode,
+                    served.connections_max, served.thrift_transport, served.thrift_protocol,
+                    served.ring);
   };
   return !has_moved && settings(a) == settings(b);
 }

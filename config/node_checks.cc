@@ -72,7 +72,7 @@ class Relations {
       diagnostics_.error(other.location, "serves." + other.service + ": the ring " +
                                              owner->ring->path + " is the one of serves." +
                                              owner->service + ", whose `upstream` is " +
-                                             to_string(owner->upstream) +
+                                             upstream_text(*owner) +
                                              "; write the same `upstream` here, or another ring");
     }
   }
@@ -132,7 +132,7 @@ void check_signatures(const NodeConfig& node, const Manifest& manifest, Diagnost
     if (!rules_at(served.upstream, node.serves, manifest).rules_differ) continue;
     const std::string where = "serves." + served.service +
                               ": `allow` restricts some peers to a part " + "of the functions at " +
-                              to_string(served.upstream) + ", ";
+                              upstream_text(served) + ", ";
     const auto found = std::ranges::find(manifest.services, served.service, &ServiceSpec::name);
     if (found == manifest.services.end() || found->functions.empty()) {
       diagnostics.error(served.location, where + "so a manifest must list the functions of " +

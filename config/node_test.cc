@@ -115,24 +115,27 @@ TEST(NodeConfig, TheLinkOfAPeerNamesADaemonOrSeveral) {
   setenv("KV_HOST", "kv.example", 1);
   struct Row {
     std::string link;
-    PeerLinkKind kind;
+    NameKind kind;
     std::string text;
   };
   const Row rows[] = {
-      {"tcp:h:1", PeerLinkKind::kAddress, "tcp:h:1"},
-      {"unix:/run/b.sock", PeerLinkKind::kAddress, "unix:/run/b.sock"},
-      {"dns:kv.example:7471", PeerLinkKind::kAllOfHost, "dns:kv.example:7471"},
-      {"dns:$KV_HOST:7471", PeerLinkKind::kAllOfHost, "dns:kv.example:7471"},
-      {"srv:_hatrpcd._tcp.kv", PeerLinkKind::kService, "srv:_hatrpcd._tcp.kv"},
+      {"tcp:h:1", NameKind::kAddress, "tcp:h:1"},
+      {"unix:/run/b.sock", NameKind::kAddress, "unix:/run/b.sock"},
+      {"dns:kv.example:7471", NameKind::kAllOfHost, "dns:kv.example:7471"},
+      {"dns:$KV_HOST:7471", NameKind::kAllOfHost, "dns:kv.example:7471"},
+      {"srv:_hatrpcd._tcp.kv", NameKind::kService, "srv:_hatrpcd._tcp.kv"},
   };
   for (const Row& row : rows) {
     Diagnostics diagnostics;
-    const NodeConfig node = read_node_config(
-        "node: a\nlink: {insecure: true}\npeers: {b: {link: '" + row.link + "'}}\n", "n.yaml",
-        diagnostics);
+    const NodeConfig node =
+        read_node_config("node: a\nlink: {insecure: true}\npeers: {b: {link: '" + row.link +
+                             "'}}\nserves: {S: {upstream: '" + row.link + "'}}\n",
+                         "n.yaml", diagnostics);
     ASSERT_EQ(diagnostics.text(), "");
     EXPECT_EQ(node.peers[0].kind, row.kind) << row.link;
     EXPECT_EQ(link_text(node.peers[0]), row.text);
+    EXPECT_EQ(node.serves[0].kind, row.kind) << row.link;
+    EXPECT_EQ(upstream_text(node.serves[0]), row.text);
   }
   unsetenv("KV_HOST");
   for (const auto& [link, error] : std::initializer_list<std::pair<std::string, std::string>>{
@@ -212,7 +215,8 @@ TEST(NodeConfig, ARingBelongsToATcpAddressAndIsListedOnce) {
       "  - {listen: \"unix:/s\", ring: /r, service: A, peers: [b]}\n"
       "  - {listen: \"shm:/r\", service: A, peers: [b]}\n"
       "serves:\n  A: {upstream: \"shm:/t\", ring: /u}\n"
-      "  B: {upstream: \"tcp:h:1\", ring: u}\n  C: {upstream: \"tcp:h:1\", ring: '/u,v'}\n",
+      "  B: {upstream: \"tcp:h:1\", ring: u}\n  C: {upstream: \"tcp:h:1\", ring: '/u,v'}\n"
+      "  D: {upstream: \"dns:h:1\", ring: /w}\n",
       "n.yaml", diagnostics);
   EXPECT_EQ(diagnostics.text(),
             "n.yaml:5:5: error: ring belongs to a TCP address, and `listen` is unix:/s; expected "
@@ -223,7 +227,9 @@ TEST(NodeConfig, ARingBelongsToATcpAddressAndIsListedOnce) {
             "n.yaml:9:34: error: ring: 'u'; expected an absolute path of at most 107 bytes without "
             "a comma\n"
             "n.yaml:10:34: error: ring: '/u,v'; expected an absolute path of at most 107 bytes "
-            "without a comma\n");
+            "without a comma\n"
+            "n.yaml:11:6: error: ring belongs to one server, and `upstream` is dns:h:1, which can "
+            "be several; expected tcp:HOST:PORT there, or no `ring`\n");
 }
 
 // A text that is not a configuration must cause an error, not a crash.

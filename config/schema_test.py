@@ -39,6 +39,7 @@ GOOD_NODES = [
     "node: a\nlink: {insecure: true}\npeers: {b: {link: 'dns:h:1'}, c: {link: 'srv:_x._tcp.h'}, d: {link: 'unix:/tmp/s'}}",
     "node: a\nmanifests: [m.yaml]\nserves: {S: {upstream: 'tcp:127.0.0.1:1', mode: shared, max_connections: 4}}",
     "node: a\nserves: {S: {upstream: 'tcp:127.0.0.1:1', thrift_transport: header}}",
+    "node: a\nserves: {S: {upstream: 'dns:h:1'}, T: {upstream: 'srv:_x._tcp.h'}}",
     "node: a\nserves: {S: {upstream: 'tcp:127.0.0.1:1', thrift_transport: framed, thrift_protocol: compact}}",
     "node: a\nlink: {listen: 'tcp:h:1', tls: TLS}\npeers: {b: {link: 'tcp:h:1', identity: 'spiffe://p/b', profile: b.yaml}}",
     "node: a\nlink: {tls: {certificate: tls/a.pem, key: tls/a.key, ca: tls/ca.pem, "
@@ -71,7 +72,8 @@ BAD_NODES = [
     "node: a\nserves: {S: {}}", "node: a\nserves: {S: {upstream: 'tcp:h:1', ring: r}}", "node: a\nserves: {S: {upstream: 'tcp:h:1', ring: '/r,s'}}",
     "node: a\nserves: {S: {upstream: 'tcp:h:1', thrift_transport: rdma}}",
     "node: a\nserves: {S: {upstream: 'tcp:h:1', thrift_protocol: framed}}",
-    "node: a\nserves: {S: {upstream: 'tcp:h:1', mode: pool}}",
+    "node: a\nserves: {S: {upstream: 'tcp:h:1', mode: pool}}", "node: a\nserves: {S: {upstream: 'srv:h:1'}}",
+    "node: a\nserves: {S: {upstream: 'dns:h'}}",
     "node: a\nlimits: {spin: 50}", "node: a\nlimits: {max_message: 5 parsecs}",
     "node: a\nlimits: {max_pipelined: 0}", "node: a\nlimits: {retry_percent: 101}", "node: a\nlimits: {max_links: 3}", "node: a\nlimits: {spins: 50us}", "node: [a]",
     "node: a\nlimits: 3", "node: a\nprofile: [p.yaml]", "node: a\nlearned: ''", "node: two words", "node: ''", "node: a\nserves: {9S: {upstream: 'tcp:h:1'}}",

@@ -245,7 +245,7 @@ json places_json(const NodeConfig& node) {
   json serves = json::array();
   for (const ServedConfig& served : node.serves) {
     serves.push_back({{"service", served.service},
-                      {"upstream", to_string(served.upstream)},
+                      {"upstream", upstream_text(served)},
                       {"ring", served.ring ? json(served.ring->path) : json(nullptr)},
                       {"mode", served.mode == UpstreamMode::kMirror ? "mirror" : "shared"}});
   }

@@ -88,7 +88,7 @@ bool has_several_peers(const NodeConfig& node) {
 json serves_json(const std::string& service, const NodeConfig& node) {
   const auto served = std::ranges::find(node.serves, service, &ServedConfig::service);
   if (served == node.serves.end()) return nullptr;
-  return {{"upstream", to_string(served->upstream)},
+  return {{"upstream", upstream_text(*served)},
           {"mode", served->mode == UpstreamMode::kMirror ? "mirror" : "shared"}};
 }
 

@@ -29,9 +29,10 @@ std::optional<Lookup> lookup_of(const Address& address) {
   return Lookup{Lookup::Kind::kHost, address.host, address.port};
 }
 
-std::optional<Lookup> lookup_of(const PeerConfig& peer) {
-  if (peer.kind != PeerLinkKind::kService) return lookup_of(peer.link);
-  return Lookup{Lookup::Kind::kService, peer.link.host, 0};
+// Returns the lookup for an address or a name of services.
+std::optional<Lookup> lookup_of(const Address& address, NameKind kind) {
+  if (kind != NameKind::kService) return lookup_of(address);
+  return Lookup{Lookup::Kind::kService, address.host, 0};
 }
 
 std::string reason_of(const Lookup& lookup, const Discovery::Name& name) {
@@ -42,7 +43,7 @@ PeerConfig member_at(const Address& address, const PeerConfig& group) {
   constexpr std::string_view kPrefix = "tcp:";
   PeerConfig member = group;
   member.name += "@" + to_string(address).substr(kPrefix.size());
-  member.kind = PeerLinkKind::kAddress;
+  member.kind = NameKind::kAddress;
   member.link = address;
   member.group = group.name;
   return member;
@@ -51,7 +52,7 @@ PeerConfig member_at(const Address& address, const PeerConfig& group) {
 // Returns the peers for one peer of the file; at least one.
 std::vector<PeerConfig> members_of(const PeerConfig& peer, const Discovery& discovery) {
   std::vector<Address> addresses = {peer.link};
-  if (const auto lookup = lookup_of(peer)) {
+  if (const auto lookup = lookup_of(peer.link, peer.kind)) {
     const Discovery::Name& name = discovery.find(*lookup);
     if (name.addresses.empty()) {
       PeerConfig unknown = peer;
@@ -60,7 +61,7 @@ std::vector<PeerConfig> members_of(const PeerConfig& peer, const Discovery& disc
     }
     addresses = name.addresses;
   }
-  if (peer.kind == PeerLinkKind::kAddress) {
+  if (peer.kind == NameKind::kAddress) {
     PeerConfig known = peer;
     known.link = addresses.front();
     return {known};
@@ -77,8 +78,8 @@ std::vector<Lookup> lookups_of(const NodeConfig& node) {
   const auto add = [&all](std::optional<Lookup> lookup) {
     if (lookup && std::ranges::find(all, *lookup) == all.end()) all.push_back(std::move(*lookup));
   };
-  for (const PeerConfig& peer : node.peers) add(lookup_of(peer));
-  for (const ServedConfig& served : node.serves) add(lookup_of(served.upstream));
+  for (const PeerConfig& peer : node.peers) add(lookup_of(peer.link, peer.kind));
+  for (const ServedConfig& served : node.serves) add(lookup_of(served.upstream, served.kind));
   return all;
 }
 
@@ -100,8 +101,11 @@ NodeConfig expand(const NodeConfig& node, const Discovery& discovery) {
     endpoint.peers = std::move(peers);
   }
   for (ServedConfig& served : expanded.serves) {
-    const auto lookup = lookup_of(served.upstream);
-    if (!lookup) continue;
+    const auto lookup = lookup_of(served.upstream, served.kind);
+    if (!lookup) {
+      if (served.kind == NameKind::kAllOfHost) served.addresses = {served.upstream};
+      continue;
+    }
     const Discovery::Name& name = discovery.find(*lookup);
     served.addresses = name.addresses;
     if (name.addresses.empty()) served.why_unknown = reason_of(*lookup, name);

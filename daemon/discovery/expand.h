@@ -6,7 +6,8 @@
 //                                          "kv@10.0.0.1:7471"; endpoints with the peer `kv` get all
 //                                          of them
 //   peers.b.link: "tcp:b.example:7471"     keeps its name, and gets the first address
-//   serves.Kv.upstream: "tcp:kv:9091"      keeps its text, and gets the addresses beside it
+//   serves.Kv.upstream: "tcp:kv:9091"      keeps its text, and gets the addresses beside it; so do
+//                                          "dns:kv:9091" and "srv:NAME"
 #pragma once
 
 #include <vector>

@@ -89,6 +89,16 @@ TEST(ExpandTest, AnUpstreamKeepsItsTextAndGetsAllAddresses) {
   EXPECT_EQ(expanded(node, {{}}).serves[0].why_unknown, "no server answers");
 }
 
+TEST(ExpandTest, AnUpstreamCanBeSeveralServers) {
+  const NodeConfig node =
+      node_of("serves: {S: {upstream: 'srv:_kv._tcp.example'}, T: {upstream: 'dns:10.0.0.1:9'}}\n");
+  const NodeConfig known = expanded(node, {{"tcp:10.0.0.1:7", "tcp:10.0.0.2:8"}});
+  EXPECT_EQ(upstream_text(known.serves[0]), "srv:_kv._tcp.example");
+  EXPECT_THAT(known.serves[0].addresses,
+              ElementsAre(*parse_address("tcp:10.0.0.1:7"), *parse_address("tcp:10.0.0.2:8")));
+  EXPECT_THAT(known.serves[1].addresses, ElementsAre(*parse_address("tcp:10.0.0.1:9")));
+}
+
 TEST(ExpandTest, LooksUpEachNameOnce) {
   const NodeConfig node = node_of(
       "peers:\n  a: {link: 'dns:kv:1'}\n  b: {link: 'tcp:kv:1'}\n  c: {link: 'tcp:kv:2'}\n"

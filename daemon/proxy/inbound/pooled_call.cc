@@ -135,7 +135,7 @@ void PooledCall::fail(Failure failure, bool delivered, const std::string& detail
   const bool had_call = busy();
   leave(Connection::kBroken);
   if (!had_call) return events_.on_pooled_free();
-  events_.on_pooled_failure(failure, delivered, to_string(served_->config.upstream) + detail);
+  events_.on_pooled_failure(failure, delivered, upstream_text(served_->config) + detail);
 }
 
 void PooledCall::on_deadline() {

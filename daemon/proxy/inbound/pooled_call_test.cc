@@ -76,6 +76,25 @@ TEST_F(PooledCallTest, HasTheFirstIdAgainAfterTheLargest) {
   EXPECT_EQ(connection.next_id(), UpstreamConnection::kFirstId);
 }
 
+TEST_F(PooledCallTest, UsesTheServerWithTheFewestCalls) {
+  NodeConfig config = node_.worker->node();
+  ServedConfig& pool = config.serves[1];
+  pool.kind = NameKind::kAllOfHost;
+  pool.connections_max = 4;
+  pool.addresses = {*parse_address("tcp:10.0.0.1:9"), *parse_address("tcp:10.0.0.2:9")};
+  node_.set_node(config);
+  for (uint32_t stream = 1; stream <= 4; ++stream) call(stream, 1, "get");
+  ASSERT_EQ(servers(), 4u);
+  for (size_t i = 0; i < 4; ++i) {
+    EXPECT_EQ(server(i)->address, to_string(pool.addresses[i % 2])) << "they take turns";
+  }
+  for (const size_t i : {1u, 3u, 0u}) reply(server(i));
+  // The connection that was used last leads to the server that still has a call.
+  for (const uint32_t stream : {1u, 2u}) call(stream, 2, "get");
+  EXPECT_EQ(requests_in(server(3)->written).size(), 2u) << "of the free server's, used last";
+  EXPECT_EQ(requests_in(server(0)->written).size(), 2u) << "each server has a call";
+}
+
 TEST_F(PooledCallTest, HasIdsThatNobodyCanGuessFromAnotherConnection) {
   call(1, 1, "get");
   call(2, 1, "get");

@@ -51,7 +51,7 @@ void ServerStream::try_detach() {
   if (!connection) return late ? pin() : worker_.deadlines().set(attempt_, kTryAgain);
   const auto names = link_.peer_names();
   connection->service = served_->config.service;
-  connection->server = to_string(served_->config.upstream);
+  connection->server = upstream_text(served_->config);
   connection->peer = link_.peer().node;
   connection->peer_names.assign(names.begin(), names.end());
   const auto token = worker_.detached().keep(std::move(*connection), worker_.reactor().now());
@@ -87,10 +87,10 @@ void ServerStream::try_attach() {
   // A connection to another service or another server is not used. The predecessor can have kept
   // such a connection, if its configuration was different.
   const bool fits = connection && connection->service == served_->config.service &&
-                    connection->server == to_string(served_->config.upstream);
+                    connection->server == upstream_text(served_->config);
   if (!fits) {
     return reset(Failure::kUpstreamClosed,
-                 to_string(served_->config.upstream) + ": the connection was not kept");
+                 upstream_text(served_->config) + ": the connection was not kept");
   }
   worker_.counters().upstreams_attached.add();
   upstream_ = worker_.upstreams().adopt(served_, std::move(*connection));

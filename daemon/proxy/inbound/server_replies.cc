@@ -73,7 +73,7 @@ bool ServerStream::on_head(const thrift::Head& head) {
   // which calls later replies answer.
   worker_.counters().unsolicited_replies.add();
   lose_upstream(Failure::kUpstreamClosed, true,
-                to_string(served_->config.upstream) +
+                upstream_text(served_->config) +
                     ": the server sent a reply that answers no call; its connection is closed");
   return false;
 }

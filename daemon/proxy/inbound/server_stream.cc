@@ -182,7 +182,7 @@ void ServerStream::on_request_bytes(uint32_t lane, const FrameHeader& header, By
       return refuse_newest(Failure::kDraining, "node " + worker_.node().node + " is shutting down");
     }
     return refuse_newest(Failure::kUpstreamClosed,
-                         to_string(served_->config.upstream) + ": the connection has ended");
+                         upstream_text(served_->config) + ": the connection has ended");
   }
   // True if bytes of the request, or the state of the call, must be kept in memory.
   const bool is_kept = !upstream_ || !upstream_->passes_at_once() || !call.is_handed_over();
@@ -269,7 +269,7 @@ void ServerStream::on_raw(Bytes bytes) {
   // before it received the kEnd frame.
   if (binding_.is(Bound::kEnded) && !upstream_) {
     return reset(Failure::kUpstreamClosed,
-                 to_string(served_->config.upstream) + ": the server has ended");
+                 upstream_text(served_->config) + ": the server has ended");
   }
   if (!ensure_upstream()) {
     return reset(Failure::kOverloaded,
@@ -505,9 +505,9 @@ void ServerStream::on_attempt_end() {
   if (stream_.is_closed()) return;
   if (binding_.is(Bound::kAttaching)) return try_attach();
   if (binding_.is(Bound::kDetaching)) return try_detach();
-  lose_upstream(Failure::kUpstreamUnreachable, false,
-                to_string(served_->config.upstream) +
-                    ": no connection within limits.upstream_connect_timeout");
+  lose_upstream(
+      Failure::kUpstreamUnreachable, false,
+      upstream_text(served_->config) + ": no connection within limits.upstream_connect_timeout");
 }
 
 // Grants credit to the peer for `bytes` more bytes that were written to the server, but no more
@@ -528,13 +528,13 @@ void ServerStream::on_upstream_end() {
     return close_if_done();
   }
   lose_upstream(Failure::kUpstreamClosed, true,
-                to_string(served_->config.upstream) + ": the server closed the connection");
+                upstream_text(served_->config) + ": the server closed the connection");
 }
 
 void ServerStream::on_upstream_broke(const std::string& reason) {
   const bool connected = upstream_->connected();
   lose_upstream(connected ? Failure::kUpstreamClosed : Failure::kUpstreamUnreachable, connected,
-                to_string(served_->config.upstream) + ": " + reason);
+                upstream_text(served_->config) + ": " + reason);
 }
 
 // --- The end ---

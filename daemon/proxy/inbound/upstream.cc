@@ -50,32 +50,24 @@ std::unique_ptr<ByteStream> UpstreamConnection::connect() {
     if (worker_.upstreams().may_warn_of_ring(*served_)) {
       LOG(WARNING) << "serves." << served_->config.service << ": no connection to "
                    << to_string(*ring) << ": " << std::strerror(error) << "; connections use "
-                   << to_string(served_->config.upstream)
-                   << " until the server listens at the ring";
+                   << upstream_text(served_->config) << " until the server listens at the ring";
     }
   }
   return connect_to_next();
 }
 
-// Returns the first address of the server's host that was not tried, one that is ejected only if no
-// other one is left; returns null if all were tried.
 const Address* UpstreamConnection::next_address() const {
-  const Ejections& ejections = worker_.upstreams().ejections(*served_);
-  const Address* ejected = nullptr;
-  for (const Address& one : served_->config.addresses) {
-    if (std::ranges::find(tried_, one) != tried_.end()) continue;
-    if (ejections.empty() || !ejections.avoids(to_string(one), worker_.reactor().now()))
-      return &one;
-    if (ejected == nullptr) ejected = &one;
-  }
-  return ejected;
+  return worker_.upstreams().addresses(*served_).choose(served_->config, tried_,
+                                                        worker_.reactor().now());
 }
 
 std::unique_ptr<ByteStream> UpstreamConnection::connect_to_next() {
   const Address* next = next_address();
   if (next == nullptr) return worker_.reactor().connect(served_->config.upstream, *this);
+  if (user_ != nullptr) count_use(false);
   tried_.push_back(*next);
-  worker_.upstreams().ejections(*served_).note_use(to_string(*next), worker_.reactor().now());
+  if (user_ != nullptr) count_use(true);
+  ejections().note_use(to_string(*next), worker_.reactor().now());
   if (served_->config.addresses.size() > 1) worker_.deadlines().set(*this, kSlowConnect);
   return worker_.reactor().connect(*next, *this);
 }
@@ -89,14 +81,13 @@ void UpstreamConnection::on_deadline() {
 
 void UpstreamConnection::on_accepted() {
   end();
-  worker_.upstreams().ejections(*served_).note_success(to_string(tried_.back()));
+  ejections().note_success(to_string(tried_.back()));
 }
 
 // Makes later connections prefer the server's other addresses for a while.
 void UpstreamConnection::eject_address(const std::string& reason) {
   const std::string address = to_string(tried_.back());
-  const Duration time =
-      worker_.upstreams().ejections(*served_).eject(address, worker_.reactor().now());
+  const Duration time = ejections().eject(address, worker_.reactor().now());
   if (time != Ejections::kFirst) return;
   LOG(INFO) << "serves." << served_->config.service << ": no connection to " << address << ": "
             << reason << "; connections prefer other addresses for a while";
@@ -108,7 +99,23 @@ bool UpstreamConnection::is_at_current_address() const {
          std::ranges::find(addresses, tried_.back()) != addresses.end();
 }
 
+Ejections& UpstreamConnection::ejections() {
+  return worker_.upstreams().addresses(*served_).ejections();
+}
+
+// Counts this connection, which a user uses, at its address, or no longer.
+void UpstreamConnection::count_use(bool begins) {
+  if (tried_.empty()) return;  // a ring, a numeric upstream, or a connection that was detached
+  ServerAddresses& addresses = worker_.upstreams().addresses(*served_);
+  begins ? addresses.begin_use(tried_.back()) : addresses.end_use(tried_.back());
+}
+
+size_t UpstreamConnection::others_in_use() const {
+  return tried_.empty() ? 0 : worker_.upstreams().addresses(*served_).used(tried_.back());
+}
+
 UpstreamConnection::~UpstreamConnection() {
+  if (user_ != nullptr) count_use(false);
   worker_.counters().upstream_connections_open.sub();
   buffered(-static_cast<int64_t>(out_.size()));
 }
@@ -120,6 +127,7 @@ void UpstreamConnection::buffered(int64_t change) {
 
 void UpstreamConnection::set_user(UpstreamUser* user) {
   buffered(-static_cast<int64_t>(out_.size()));
+  if ((user_ == nullptr) != (user == nullptr)) count_use(user != nullptr);
   user_ = user;
   buffered(static_cast<int64_t>(out_.size()));
   if (user == nullptr) want_read(true);  // an idle connection is read to notice that it has ended
@@ -378,8 +386,12 @@ std::unique_ptr<UpstreamConnection> UpstreamPool::find_shared(
     const std::shared_ptr<const Served>& served) {
   Service& service = of(*served);
   if (!service.idle.empty()) {
-    auto connection = std::move(service.idle.back());  // the one used last
-    service.idle.pop_back();
+    // Of those whose server has the least to do, the one used last.
+    const auto least = std::ranges::min_element(
+        service.idle.rbegin(), service.idle.rend(), {},
+        [&](const auto& connection) { return connection->others_in_use(); });
+    auto connection = std::move(*least);
+    service.idle.erase(std::next(least).base());
     return connection;
   }
   DCHECK_LE(service.shared, shared_max(served->config));

@@ -25,10 +25,10 @@
 #include "base/reactor.h"
 #include "daemon/proxy/configured.h"
 #include "daemon/proxy/deadlines.h"
-#include "daemon/proxy/ejections.h"
 #include "daemon/proxy/inbound/detached_connections.h"
 #include "daemon/proxy/inbound/inbound_lane.h"
 #include "daemon/proxy/inbound/peer_share.h"
+#include "daemon/proxy/inbound/server_addresses.h"
 #include "daemon/proxy/inbound/waiting_calls.h"
 #include "daemon/proxy/landings.h"
 #include "daemon/proxy/unit_reader.h"
@@ -93,8 +93,10 @@ class UpstreamConnection final : public StreamEvents, private Deadline {
   // Returns how many bytes of a stream's window do not fit into the free space of the server's
   // ring; 0 for a server on a socket.
   size_t shortage() { return stream_->shortage(engine::kStreamWindowBytes); }
-  // Returns true if a new connection would go to the same address.
+  // Returns true if a new connection could go to the same address.
   bool is_at_current_address() const;
+  // Returns how many connections to the same address are in use.
+  size_t others_in_use() const;
   // Returns the number of bytes that wait to be written.
   size_t backlog() const { return out_.size(); }
   // Returns true if the connection is made and no bytes wait, so that write() writes at once.
@@ -193,6 +195,8 @@ class UpstreamConnection final : public StreamEvents, private Deadline {
   std::unique_ptr<ByteStream> connect();
   std::unique_ptr<ByteStream> connect_to_next();
   const Address* next_address() const;
+  Ejections& ejections();
+  void count_use(bool begins);
   void on_deadline() override;
   void on_accepted();
   void eject_address(const std::string& reason);
@@ -247,8 +251,8 @@ class UpstreamPool {
   // Returns true at most once a minute for each service. Then a connection may log that the server
   // does not listen at its ring.
   bool may_warn_of_ring(const Served& served);
-  // Returns the addresses of the server that new connections avoid.
-  Ejections& ejections(const Served& served) { return of(served).ejections; }
+  // Returns the addresses of the server, with their use by connections.
+  ServerAddresses& addresses(const Served& served) { return of(served).addresses; }
 
   // Returns a shared connection for one call: an idle one, or a new one if the limit permits, or
   // one that a parked call gives up. If there is none, returns null, and later calls
@@ -281,7 +285,7 @@ class UpstreamPool {
     WaitingCalls waiting;
     bool serving = false;    // serve_waiting() is running
     TimePoint warns_from{};  // may_warn_of_ring() returns false before this time
-    Ejections ejections;     // of the server's addresses
+    ServerAddresses addresses;
     // Asserts that `shared` counts at least the idle connections and those of parked calls. Each
     // other shared connection has a call in flight.
     void check() const { DCHECK_LE(idle.size() + parked.size(), shared); }

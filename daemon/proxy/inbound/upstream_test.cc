@@ -108,13 +108,13 @@ TEST(UpstreamConnectionTest, AvoidsAnAddressThatDoesNotAnswer) {
 TEST(UpstreamConnectionTest, AnAddressThatHasAcceptedIsNotAvoided) {
   FakeNode node;
   const auto served = with_addresses(node);
-  node.worker->upstreams().ejections(*served).eject(kAddresses[0], node.reactor.now());
+  node.worker->upstreams().addresses(*served).ejections().eject(kAddresses[0], node.reactor.now());
   node.reactor.advance(Ejections::kFirst);
   const Opened opened(node, served);
   EXPECT_EQ(opened.address(), kAddresses[0]) << "as a trial";
   const FakeNode::Wire accepted = opened.wire();
   accepted->events->on_writable();
-  EXPECT_TRUE(node.worker->upstreams().ejections(*served).empty());
+  EXPECT_TRUE(node.worker->upstreams().addresses(*served).ejections().empty());
   node.reactor.advance(UpstreamConnection::kSlowConnect);
   EXPECT_FALSE(accepted->closed);
 }
@@ -123,7 +123,7 @@ TEST(UpstreamConnectionTest, UsesAddressesThatItAvoidsIfNoOtherIsLeft) {
   FakeNode node;
   const auto served = with_addresses(node);
   for (const char* address : kAddresses) {
-    node.worker->upstreams().ejections(*served).eject(address, node.reactor.now());
+    node.worker->upstreams().addresses(*served).ejections().eject(address, node.reactor.now());
   }
   EXPECT_EQ(Opened(node, served).address(), kAddresses[0]);
 }

@@ -4,6 +4,7 @@
 All programs run in a network namespace, where the DNS server dnsmasq has port 53.
 """
 
+import contextlib
 import json
 import socket
 import subprocess
@@ -204,6 +205,27 @@ class Discovery(Fleet):
                 self.call_from_new_clients(3)
                 client.stop()
                 peer.stop()
+
+    def test_an_upstream_that_is_several_servers(self):
+        servers = [start_server(f"127.0.0.{number}:{9190 + number}") for number in (6, 7, 8)]
+        for server in servers:
+            self.addCleanup(server.stop)
+        service = "--srv-host=_kv._tcp.example"
+        self.dns.set(*(record for number in (6, 7, 8) for record in (
+            *hosts(f"server-{number}.example", f"127.0.0.{number}"), f"{service},server-{number}.example,{9190 + number},1")))
+        self.start_node({"node": "host-2", "workers": 1, "link": {"listen": f"tcp:127.0.0.2:{LINK_PORT}", "insecure": True},
+                         "serves": {"Probe": {"upstream": "srv:_kv._tcp.example"}}})
+        self.start_client({"host-2": {"link": f"tcp:127.0.0.2:{LINK_PORT}"}}, workers=1)
+        with contextlib.ExitStack() as stack:
+            for _ in range(9):
+                calls = stack.enter_context(Client(self.nodes))
+                calls.note("several")
+                calls.add(1, 1)  # the server has handled the call before
+            counts = []
+            for server in servers:
+                with Client(None, address=server.addresses[0]) as calls:
+                    counts.append(calls.count("several"))
+        self.assertEqual(counts, [3, 3, 3])
 
     def test_an_upstream_that_moves(self):
         first, second = start_server("127.0.0.6:9191"), start_server("127.0.0.7:9191")
