@@ -36,9 +36,11 @@ class UsualTime {
     level_ += slowness / static_cast<float>(calls_);
     return is_sure ? std::optional(slowness) : std::nullopt;
   }
+  // Returns the logarithm to the base 2 of the mean, in nanoseconds.
+  float level() const { return level_; }
 
  private:
-  float level_ = 0;  // the logarithm to the base 2 of the mean in nanoseconds
+  float level_ = 0;  // see level()
   uint32_t calls_ = 0;
 };
 

@@ -405,7 +405,8 @@ void ClientConnection::note_speed(const Call& call, TimePoint end, TimePoint now
   }
   if (const auto slowness = call.counters->usual.add(end - call.times.asked)) {
     const size_t in_flight = stream_.exists() ? stream_.link().unanswered() : 0;
-    endpoint_->speeds.note(*stream_.speed(), {*slowness, call.times.asked, in_flight}, now);
+    endpoint_->speeds.note(*stream_.speed(),
+                           {*slowness, call.counters->usual, call.times.asked, in_flight}, now);
   }
 }
 

@@ -4,36 +4,25 @@
 #include <algorithm>
 
 #include "base/check.h"
-#include "daemon/proxy/outbound/peer_speeds.h"
 
 namespace hat {
 
-namespace {
-
-// Returns the load with one call more. A burden contains kRoom, which is only for choices between a
-// peer that is slow and one that is not.
-float work_with_call(const PeerCandidate& one) {
-  return load_with_call(one) / (one.burden > 1 ? PeerSpeeds::kRoom : 1);
-}
-
-}  // namespace
-
 bool should_move(const PeerCandidate& current, const PeerCandidate& other) {
   constexpr float kHysteresis = 2;  // or clients would move to and fro
-  return kHysteresis * work_with_call(other) < work_with_call(current);
+  return kHysteresis * load_with_call(other) < load_with_call(current);
 }
 
 void leave_out_slow(std::vector<PeerCandidate>& candidates) {
   const PeerCandidate* least[2] = {};  // the least loaded one that is not slow, and is slow
   for (const PeerCandidate& one : candidates) {
-    const PeerCandidate*& best = least[one.burden > 1 ? 1 : 0];
+    const PeerCandidate*& best = least[one.is_slow() ? 1 : 0];
     if (best == nullptr || load_with_call(one) < load_with_call(*best)) best = &one;
   }
   if (least[0] == nullptr || least[1] == nullptr) return;
-  if (load_with_call(*least[1]) < load_with_call(*least[0])) {
+  if (kSlowRoom * load_with_call(*least[1]) < load_with_call(*least[0])) {
     candidates = {PeerCandidate(*least[1])};
   } else {
-    std::erase_if(candidates, [](const PeerCandidate& one) { return one.burden > 1; });
+    std::erase_if(candidates, &PeerCandidate::is_slow);
   }
 }
 

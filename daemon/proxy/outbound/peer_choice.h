@@ -23,6 +23,8 @@ struct PeerCandidate {
   uint32_t weight = 1;  // at least 1
   size_t calls = 0;     // that are not answered
   float burden = 1;     // more if the peer is slow: PeerSpeeds::burden()
+
+  bool is_slow() const { return burden > 1; }
 };
 
 // Returns true if `a` has fewer calls for its weight than `b`.
@@ -30,20 +32,24 @@ inline bool has_fewer_calls(const PeerCandidate& a, const PeerCandidate& b) {
   return uint64_t{a.calls} * b.weight < uint64_t{b.calls} * a.weight;
 }
 
-// Returns how loaded a peer would be with one call more.
+// Returns how loaded a peer would be with one call more. A call of a peer counts as many times as
+// the peer is slower.
 inline float load_with_call(const PeerCandidate& one) {
   return one.burden * static_cast<float>(one.calls + 1) / static_cast<float>(one.weight);
 }
 
 // Returns true if a client of `current`, at which calls pile up, should use `other` from now on:
-// even with one call more, the other peer would have less than half as much to do for its weight.
-// A call of a peer counts as many times as the peer is slower. Neither has the client's own call.
+// even with one call more, the other peer would have less than half of the load. Neither has the
+// client's own call.
 bool should_move(const PeerCandidate& current, const PeerCandidate& other);
 
-// Removes the slow candidates if others have room. If the least loaded one of the others would be
-// more loaded with a call than a slow candidate, leaves only the latter. So the load that the
-// others cannot carry goes to the slow peers, as with the "peak EWMA" of Finagle. Does nothing if
-// all candidates are slow.
+// How many times the load of a slow peer the others must have before it gets a call.
+inline constexpr float kSlowRoom = 2;
+
+// Removes the slow candidates if others have room. If with one call more the least loaded one of
+// the others would have more than kSlowRoom times the load of a slow candidate, leaves only the
+// latter. So the load that the others cannot carry goes to the slow peers, as with the "peak EWMA"
+// of Finagle. Does nothing if all candidates are slow.
 void leave_out_slow(std::vector<PeerCandidate>& candidates);
 
 // The turns of one endpoint's peers: a smooth weighted round robin, in which a peer with the weight

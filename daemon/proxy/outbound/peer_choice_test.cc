@@ -99,13 +99,28 @@ TEST(ShouldMoveTest, TheOtherPeerWouldHaveLessThanHalfAsMuchToDo) {
   EXPECT_TRUE(moves({0, 1, 8}, {0, 1, 3}));
   EXPECT_FALSE(moves({0, 1, 7}, {0, 1, 3}));
   EXPECT_TRUE(moves({0, 1, 4}, {0, 2, 3})) << "4 calls for a weight of 2";
-  EXPECT_TRUE(moves({0, 1, 8, 20}, {0, 1, 3, 20})) << "both are ten times slower";
-  EXPECT_FALSE(moves({0, 1, 7, 20}, {0, 1, 3, 20}));
-  EXPECT_TRUE(moves({0, 1, 80}, {0, 1, 3, 20}))
+  EXPECT_TRUE(moves({0, 1, 8, 10}, {0, 1, 3, 10})) << "both are ten times slower";
+  EXPECT_FALSE(moves({0, 1, 7, 10}, {0, 1, 3, 10}));
+  EXPECT_TRUE(moves({0, 1, 80}, {0, 1, 3, 10}))
       << "4 calls count like 40 of a peer that is not slow";
-  EXPECT_FALSE(moves({0, 1, 79}, {0, 1, 3, 20}));
-  EXPECT_TRUE(moves({0, 1, 4, 20}, {0, 1, 20}));
-  EXPECT_FALSE(moves({0, 1, 4, 20}, {0, 1, 30}));
+  EXPECT_FALSE(moves({0, 1, 79}, {0, 1, 3, 10}));
+  EXPECT_TRUE(moves({0, 1, 4, 10}, {0, 1, 10}));
+  EXPECT_FALSE(moves({0, 1, 4, 10}, {0, 1, 30}));
+}
+
+TEST(LeaveOutSlowTest, ASlowPeerIsLeftIfEachOtherHasTwiceItsLoad) {
+  const auto left = [](Candidates candidates) {
+    candidates = placed(std::move(candidates));
+    leave_out_slow(candidates);
+    std::vector<size_t> positions;
+    for (const PeerCandidate& one : candidates) positions.push_back(one.position);
+    return positions;
+  };
+  EXPECT_THAT(left({{0, 1, 19}, {0, 1, 30}, {0, 1, 0, 10}}), ElementsAre(0, 1));
+  EXPECT_THAT(left({{0, 1, 20}, {0, 1, 30}, {0, 1, 0, 10}}), ElementsAre(2));
+  EXPECT_THAT(left({{0, 1, 20}, {0, 1, 30}, {0, 1, 1, 10}}), ElementsAre(0, 1));
+  EXPECT_THAT(left({{0, 1, 99}, {0, 1, 1, 10}, {0, 1, 1, 8}}), ElementsAre(2));
+  EXPECT_THAT(left({{0, 1, 9, 10}, {0, 1, 0, 10}}), ElementsAre(0, 1)) << "all are slow";
 }
 
 // Clients that make one call after another, with pauses, and share two peers. Before a call, each
@@ -175,9 +190,9 @@ TEST(ShouldMoveTest, ClientsSpreadOverTwoSlowPeersAndStay) {
     size_t least, most;  // clients at the first peer
   } cases[] = {
       {"neither is slow", {1, 1}, {1, 1}, 30, 70},
-      {"both are slow", {1, 1}, {20, 20}, 30, 70},
-      {"the second is half as slow", {2, 1}, {32, 16}, 20, 60},
-      {"the first is half as slow", {1, 2}, {16, 32}, 40, 80},
+      {"both are slow", {1, 1}, {10, 10}, 30, 70},
+      {"the second is half as slow", {2, 1}, {16, 8}, 20, 60},
+      {"the first is half as slow", {1, 2}, {8, 16}, 40, 80},
   };
   for (const auto& one : cases) {
     SCOPED_TRACE(one.why);

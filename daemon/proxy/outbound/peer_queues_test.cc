@@ -97,7 +97,8 @@ class PeerQueues {
     ++ended_;
     const auto took = std::chrono::duration_cast<Duration>(Seconds(call.end - call.began));
     if (const auto slowness = usual_.add(took)) {
-      speeds_.note(*all_[call.peer], {*slowness, time_point(call.began), unanswered_[call.peer]},
+      speeds_.note(*all_[call.peer],
+                   {*slowness, usual_, time_point(call.began), unanswered_[call.peer]},
                    time_point(call.end));
     }
   }

@@ -69,26 +69,25 @@ void PeerSpeeds::note(PeerSpeed& peer, const MeasuredCall& call, TimePoint now) 
   ++calls_since_trial_;
   if (!peer.is_slow && call.began < healed_at_) return;
   const Duration pause = now - peer.measured;
-  if (pause >= kForget) {
-    peer.level = 0;
-    peer.replies = 0;
-  }
+  if (pause >= kForget) peer.replies = 0;
+  float level = peer.replies == 0 ? 0 : peer.level();
   const auto memory = static_cast<uint32_t>(std::clamp(call.in_flight, kMemory, kMemoryMax));
   peer.replies = std::min(peer.replies + 1, memory - kPrior);
   const float weight = 1 / static_cast<float>(kPrior + peer.replies);
   // A slow peer gets few calls, so a fast one of these counts more. After a long pause, the level
   // follows this one call, but a trial never shows that the peer is faster than the others.
   const float part = static_cast<float>(pause.count()) / static_cast<float>(kTrialPause.count());
-  const bool counts_more = peer.is_slow && call.slowness < peer.level && part > weight;
+  const bool counts_more = peer.is_slow && call.slowness < level && part > weight;
   if (counts_more) {
-    const float least = std::min(median(now, &peer).value_or(0), peer.level);
-    peer.level += (std::max(call.slowness, least) - peer.level) * std::min(part, 1.0f);
+    const float least = std::min(median(now, &peer).value_or(0), level);
+    level += (std::max(call.slowness, least) - level) * std::min(part, 1.0f);
   } else {
-    const float step = std::clamp(call.slowness - peer.level, -kStepMax, kStepMax);
+    const float step = std::clamp(call.slowness - level, -kStepMax, kStepMax);
     spread_calls_ = std::min(spread_calls_ + 1, kSpreadMemory);
     spread_ += (std::abs(step) - spread_) / static_cast<float>(spread_calls_);
-    peer.level += step * weight;
+    level += step * weight;
   }
+  peer.set_level(level, call.usual);
   peer.measured = now;
   peer.is_news = true;
   if (peer.is_slow) peer.trial_at = now + kTrialPause;
@@ -116,7 +115,7 @@ bool PeerSpeeds::look(TimePoint now) {
 std::optional<float> PeerSpeeds::median(TimePoint now, const PeerSpeed* except) {
   levels_.clear();
   for (const auto& peer : all_) {
-    if (peer.get() != except && is_known(*peer, now)) levels_.push_back(peer->level);
+    if (peer.get() != except && is_known(*peer, now)) levels_.push_back(peer->level());
   }
   if (levels_.empty()) return std::nullopt;
   const auto middle = levels_.begin() + static_cast<std::ptrdiff_t>((levels_.size() - 1) / 2);
@@ -135,7 +134,7 @@ void PeerSpeeds::judge(TimePoint now) {
   const size_t measured = levels_.size();
   const float more = kSpreadPart * spread_;
   const auto exceeds_limit = [&](const PeerSpeed& peer) {
-    return is_known(peer, now) && peer.level - *middle >= (peer.is_slow ? kHealed : kSlow) + more;
+    return is_known(peer, now) && peer.level() - *middle >= (peer.is_slow ? kHealed : kSlow) + more;
   };
   const auto stays_slow = [&](const PeerSpeed& peer) {
     return peer.is_slow && !peer.is_news && is_known(peer, now);
@@ -147,13 +146,13 @@ void PeerSpeeds::judge(TimePoint now) {
   slow_ = 0;
   for (const auto& peer : all_) {
     const bool was_slow = peer->is_slow;
-    const float above = peer->level - *middle;
+    const float above = peer->level() - *middle;
     const bool may_change = judges_all || !stays_slow(*peer);
     if (may_change) peer->is_slow = exceeds_limit(*peer);
     peer->is_news = false;
     if (peer->is_slow) {
       ++slow_;
-      if (may_change) peer->burden = kRoom * std::exp2(std::clamp(above, 0.0f, kBurdenLevelMax));
+      if (may_change) peer->burden = std::exp2(std::clamp(above, kHealed, kBurdenLevelMax));
     }
     if (was_slow == peer->is_slow) continue;
     is_healed |= was_slow;
@@ -164,7 +163,7 @@ void PeerSpeeds::judge(TimePoint now) {
   if (!is_healed) return;
   healed_at_ = now;
   for (const auto& peer : all_) {
-    if (!peer->is_slow) peer->level = *middle;
+    if (!peer->is_slow && peer->usual != nullptr) peer->set_level(*middle, *peer->usual);
   }
 }
 

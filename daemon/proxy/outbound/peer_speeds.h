@@ -9,6 +9,10 @@
 // lower one of the two in the middle is the median. So at most half of the measured peers are
 // slow, and a peer that is much faster than all others does not get all calls.
 //
+// The usual time follows the calls of the peers in use. So that the level of a peer without calls
+// does not grow old, the peer keeps the time, and its level follows from the present usual time.
+// The function of its last call stands for all functions of its calls.
+//
 // A slow peer stays slow until calls of its own show that it has recovered: the others may have
 // become slower because they do its work. But all peers are judged, also by their older calls, if
 // more than half would be slow otherwise. So with two peers, clients leave the one that has become
@@ -19,9 +23,9 @@
 // levels begin again with the calls that begin then: the times of the calls before contain the
 // queues at the peers that did its work.
 //
-// A slow peer is not avoided absolutely: its burden says with how many calls per call of it the
-// others must be loaded before it gets more (peer_choice.h). So the others are never overloaded
-// for long while it is idle.
+// A slow peer is not avoided absolutely: a call of it counts like as many calls of others as it is
+// slower, which is its burden, and it gets calls if the others have kSlowRoom times its load
+// (peer_choice.h). So the others are never overloaded for long while it is idle.
 //
 // A slow peer gets single calls as trials, to notice that it has recovered: one after kTrialPause
 // without a call, but only one trial of any peer in kCallsPerTrial calls, so that trials are too
@@ -31,7 +35,7 @@
 // The idea of comparing smoothed latencies is that of the peak EWMA balancers of Finagle and
 // linkerd. Those choose the peer with the smallest product of latency and unanswered calls, so that
 // a peer which is ten times slower still gets some percent of the calls under load. The factor
-// kRoom makes its share smaller.
+// kSlowRoom (peer_choice.h) makes its share smaller.
 //
 // Cost     A call costs a logarithm and a few additions; every eighth call (every n-th with more
 //          than 8 peers) compares all n peers.
@@ -48,25 +52,36 @@
 #include <vector>
 
 #include "base/reactor.h"
+#include "daemon/metrics/usual_time.h"
 
 namespace hat {
 
 // The speed of one peer for one endpoint. Streams keep it, so that a reload can remove the peer.
 struct PeerSpeed {
   std::string name;
-  float level = 0;       // 1: calls take twice the usual time
-  uint32_t replies = 0;  // in `level`, at most a few
+  float time = 0;                    // the usual time and the level when it was measured, added
+  const UsualTime* usual = nullptr;  // of the last call in `time`; null: no call was measured
+  uint32_t replies = 0;              // in `time`, at most a few
   bool is_slow = false;
   bool is_news = false;  // a call was measured since is_slow was last decided
   float burden = 1;      // if the peer is slow: see PeerSpeeds::burden()
-  TimePoint measured{};  // the last call in `level`
+  TimePoint measured{};  // the last call in `time`
   TimePoint trial_at{};  // if the peer is slow: no trial before this time
   TimePoint log_at{};    // no change is logged before this time
+
+  // Returns the peer's level, 1 if its calls take twice the present usual time.
+  float level() const { return usual == nullptr ? 0 : time - usual->level(); }
+  // Sets the level, now that a call of the function with this usual time was measured.
+  void set_level(float level, const UsualTime& of_call) {
+    usual = &of_call;
+    time = level + of_call.level();
+  }
 };
 
 // A call that a peer has answered, or had the time to answer.
 struct MeasuredCall {
-  float slowness = 0;  // a result of UsualTime::add()
+  float slowness = 0;      // a result of `usual.add()`
+  const UsualTime& usual;  // of the call's function; must outlive the peers
   TimePoint began{};
   size_t in_flight = 0;  // the peer's unanswered calls when this one ended
 };
@@ -79,7 +94,6 @@ class PeerSpeeds {
   static constexpr Duration kTrialLatest = std::chrono::seconds(30);
   static constexpr Duration kForget = std::chrono::seconds(60);
   static constexpr uint64_t kCallsPerTrial = 200;
-  static constexpr float kRoom = 2;  // in burden()
 
   // Sets the names of the endpoint's peers. Peers that were known keep their speeds.
   void set_peers(std::span<const std::string> names);
@@ -98,8 +112,7 @@ class PeerSpeeds {
   // Returns true if `peer` is slow and should be tried now.
   bool is_due(const PeerSpeed& peer, TimePoint now) const;
   // Returns 1 if the peer at this position of the list is not slow. Otherwise returns how many
-  // times as many unanswered calls for their weight the others may have before the peer gets more:
-  // the quotient of its times and theirs, at most 16, multiplied by kRoom.
+  // times as long its calls take as those of the median peer: from 2 to 16.
   float burden(size_t position, TimePoint now) const {
     return slow_ != 0 ? burden(*all_[position], now) : 1;
   }

@@ -29,7 +29,14 @@ class PeerSpeedsTest : public testing::Test {
   // A call of the peer takes `times` the usual time.
   void call(size_t peer, double times) {
     speeds_.note(*speeds_.find(std::to_string(peer)),
-                 {.slowness = static_cast<float>(std::log2(times)), .began = now_}, now_);
+                 {.slowness = static_cast<float>(std::log2(times)), .usual = usual_, .began = now_},
+                 now_);
+  }
+  // A call of the peer that takes this time, a millisecond of it in the network.
+  void timed_call(size_t peer, Duration took) {
+    if (const auto slowness = usual_.add(took - milliseconds(1))) {
+      speeds_.note(*speeds_.find(std::to_string(peer)), {*slowness, usual_, now_}, now_);
+    }
   }
   // Each peer has `count` calls, one every 10 ms.
   void calls(const std::vector<double>& times, int count) {
@@ -57,6 +64,7 @@ class PeerSpeedsTest : public testing::Test {
   }
 
   PeerSpeeds speeds_;
+  UsualTime usual_;
   std::vector<std::string> names_;
   TimePoint now_{std::chrono::hours(1)};
   size_t turn_ = 0;
@@ -201,7 +209,9 @@ TEST_F(PeerSpeedsTest, EqualPeersAreSeldomSlowHoweverMuchCallsDiffer) {
       const auto peer = speeds_.find(names_[i % names_.size()]);
       speeds_.note_use(*peer, now_);
       const auto took = milliseconds(random() % 100 < in_cache_percent ? 5 : 50 + random() % 100);
-      if (const auto slowness = usual.add(took)) speeds_.note(*peer, {*slowness, now_}, now_);
+      if (const auto slowness = usual.add(took)) {
+        speeds_.note(*peer, {*slowness, usual, now_}, now_);
+      }
       slow_sum += slow().size();
     }
     EXPECT_LE(slow_sum, kCalls * names_.size() / 20)
@@ -242,6 +252,32 @@ TEST_F(PeerSpeedsTest, WhenTheOtherOfTwoPeersBecomesSlowerClientsReturnToTheFirs
   EXPECT_EQ(speeds_.burden(1, now_), 1);
 }
 
+// The usual time follows the calls of the only peer in use, so that these seem to be as fast as
+// usual when they have become slower step by step.
+TEST_F(PeerSpeedsTest, WhenTheOtherOfTwoPeersBecomesSlowerByAndByClientsReturnToTheFirst) {
+  set_peers(2);
+  for (int i = 0; i < 100; ++i) {
+    now_ += milliseconds(10);
+    timed_call(0, milliseconds(10));
+    timed_call(1, milliseconds(80));
+  }
+  ASSERT_THAT(slow(), ElementsAre(1));
+  const auto slower_calls = [this](double first, double last) {
+    constexpr int kCalls = 500;
+    for (int i = 0; i < kCalls; ++i) {
+      now_ += milliseconds(10);
+      const std::chrono::duration<double, std::milli> took(first *
+                                                           std::pow(last / first, i / 499.0));
+      timed_call(0, std::chrono::duration_cast<Duration>(took));
+    }
+  };
+  slower_calls(10, 100);
+  EXPECT_THAT(slow(), ElementsAre(1)) << "it may be overloaded";
+  slower_calls(100, 1'000);
+  EXPECT_THAT(slow(), ElementsAre(0));
+  EXPECT_EQ(speeds_.burden(1, now_), 1);
+}
+
 TEST_F(PeerSpeedsTest, ASlowPeerWithoutCallsStaysSlowWhileHalfOfThePeersAreNot) {
   set_peers(4);
   calls({1, 1, 10, 10}, 40);
@@ -279,14 +315,14 @@ TEST_F(PeerSpeedsTest, CallsThatBeganBeforeAPeerRecoveredDoNotCount) {
   ASSERT_THAT(slow(), IsEmpty());
   now_ += milliseconds(1);
   for (int i = 0; i < 40; ++i) {
-    speeds_.note(*speeds_.find("0"), {.slowness = 4, .began = before}, now_);
+    speeds_.note(*speeds_.find("0"), {.slowness = 4, .usual = usual_, .began = before}, now_);
     call(1, 1);
   }
   EXPECT_THAT(slow(), IsEmpty()) << "they waited in the queue of the peer that did all the work";
 }
 
 TEST_F(PeerSpeedsTest, TheBurdenIsInProportionToTheSlownessAndLimited) {
-  for (const auto& [times, burden] : {std::pair{8.0, 16.0}, {100.0, 32.0}, {10'000.0, 32.0}}) {
+  for (const auto& [times, burden] : {std::pair{8.0, 8.0}, {100.0, 16.0}, {10'000.0, 16.0}}) {
     speeds_ = {};
     set_peers(4);
     calls({1, 1, 1, times}, 300);
@@ -328,7 +364,7 @@ TEST_F(PeerSpeedsTest, AReloadKeepsTheSpeedsOfPeersThatStay) {
   EXPECT_THAT(slow(), ElementsAre(0));
   EXPECT_GT(speeds_.burden(0, now_), 1);
   EXPECT_EQ(speeds_.find("1"), nullptr);
-  speeds_.note(*removed, {1, now_}, now_);  // a stream still uses it
+  speeds_.note(*removed, {1, usual_, now_}, now_);  // a stream still uses it
   names_ = {"7", "0"};
   speeds_.set_peers(names_);
   EXPECT_EQ(speeds_.burden(0, now_), 1);
