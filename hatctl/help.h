@@ -181,7 +181,8 @@ Shows each peer, and each address of a DNS name, as this node sees it:
   ZONE         "near": in the zone of this node
 
 Further tables have the last error of each link that is not up, the peers that calls
-avoid because calls failed there, and the endpoints that use each peer.
+avoid because calls failed there, those that calls avoid because they take much longer
+there, and the endpoints that use each peer.
 
 Examples:
   hatctl peers

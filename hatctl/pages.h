@@ -42,8 +42,8 @@ nlohmann::json slow_wanted(nlohmann::json slow, const std::string& wanted);
 
 // Returns `answer`, the answer to GET /peers, as text.
 std::string peers_text(const nlohmann::json& answer, const Terminal& terminal);
-// Returns an element `avoided` of a peer (daemon/admin/peers_json.h) as text, for example
-// "ejected for 4.2 s".
+// Returns an element `avoided` of a peer that is not slow (daemon/admin/peers_json.h) as text, for
+// example "ejected for 4.2 s".
 std::string ejection_text(const nlohmann::json& ejection);
 
 // Returns `answer`, the answer to GET /connections, as text.

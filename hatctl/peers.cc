@@ -100,13 +100,37 @@ std::string errors_table(const json& peers, const Terminal& terminal) {
   return table.empty() ? "" : "\n" + table.text(terminal);
 }
 
-std::string avoided_table(const json& peers, const Terminal& terminal) {
+bool is_slow(const json& avoided) { return avoided.at("state") == "slow"; }
+
+std::string failures_table(const json& peers, const Terminal& terminal) {
   Table table({{"CALLS FAILED AT"}, {"ENDPOINT"}, {"WORKER", true}, {"NOW"}, {"LAST FAILURE"}});
   for (const json& peer : peers) {
     for (const json& avoided : peer.at("avoided")) {
+      if (is_slow(avoided)) continue;
       const std::string why = shown_text(avoided.at("why"));
       table.add({shown_text(peer.at("peer")), shown_text(avoided.at("endpoint")),
                  avoided.at("worker").dump(), ejection_text(avoided), why.empty() ? "-" : why});
+    }
+  }
+  return table.empty() ? "" : "\n" + table.text(terminal);
+}
+
+// Returns how long calls take at a slow peer: "10 times as long".
+std::string slowness_text(const json& avoided) {
+  constexpr double kMost = 16;  // hatrpcd's times end here
+  const double times = avoided.at("times");
+  return count_text(times) + (times < kMost ? "" : " or more") + " times as long";
+}
+
+std::string slow_table(const json& peers, const Terminal& terminal) {
+  Table table({{"SLOW PEER"}, {"ENDPOINT"}, {"WORKER", true}, {"CALLS TAKE"}, {"NEXT TRIAL"}});
+  for (const json& peer : peers) {
+    for (const json& avoided : peer.at("avoided")) {
+      if (!is_slow(avoided)) continue;
+      const double left = avoided.at("left_s");
+      table.add({shown_text(peer.at("peer")), shown_text(avoided.at("endpoint")),
+                 avoided.at("worker").dump(), slowness_text(avoided),
+                 left > 0 ? "in " + time_text(left * 1e6) + " or later" : "soon"});
     }
   }
   return table.empty() ? "" : "\n" + table.text(terminal);
@@ -149,7 +173,8 @@ std::string peers_text(const json& answer, const Terminal& terminal) {
                             : coloured("insecure", Colour::kRed, terminal) +
                                   ": neither authenticated nor encrypted") +
          "\n\n" + main_table(peers, terminal) + errors_table(peers, terminal) +
-         avoided_table(peers, terminal) + endpoints_table(peers, terminal);
+         failures_table(peers, terminal) + slow_table(peers, terminal) +
+         endpoints_table(peers, terminal);
 }
 
 }  // namespace hat::hatctl

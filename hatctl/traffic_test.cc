@@ -9,6 +9,7 @@ namespace {
 
 using nlohmann::json;
 using testing::AllOf;
+using testing::ContainsRegex;
 using testing::EndsWith;
 using testing::HasSubstr;
 using testing::MatchesRegex;
@@ -98,6 +99,22 @@ TEST(Peers, ShowsForHowLongCallsAvoidAPeerAndWhy) {
     EXPECT_THAT(text, HasSubstr(std::string("1  ") + now));
   }
   EXPECT_THAT(text, HasSubstr("upstream_unreachable"));
+}
+
+TEST(Peers, ShowsHowSlowASlowPeerIs) {
+  json slow = peer_row("host-b", {link_of_worker("up", 70)});
+  const auto avoided = [](int worker, double times, double left) -> json {
+    return {{"worker", worker}, {"endpoint", "tcp:127.0.0.1:9090"},
+            {"state", "slow"},  {"left_s", left},
+            {"failures", 0},    {"why", ""},
+            {"times", times}};
+  };
+  slow["avoided"] = {avoided(0, 9.8, 3.25), avoided(1, 16, 0)};
+  const std::string text = peers_text(peers_answer({slow}), kUnlimited);
+  EXPECT_THAT(text, HasSubstr("\nSLOW PEER  ENDPOINT            WORKER  CALLS TAKE "));
+  EXPECT_THAT(text, ContainsRegex("  0  9.8 times as long +in 3.25 s or later\n"));
+  EXPECT_THAT(text, ContainsRegex("  1  16 or more times as long +soon\n"));
+  EXPECT_THAT(text, Not(HasSubstr("CALLS FAILED AT")));
 }
 
 TEST(Peers, ControlCharactersDoNotReachTheTerminal) {

@@ -42,7 +42,8 @@ struct LinkReport {
   // The cores of the peer's host; nullopt while the link is down, or if the peer does not send
   // them.
   std::optional<engine::CoreCounts> cores;
-  uint32_t legs = 0;  // the legs that both daemons can perform; 0 if there can be no RDMA lanes
+  uint32_t legs = 0;     // the legs that both daemons can perform; 0 if there can be no RDMA lanes
+  bool is_slow = false;  // clients of the worker prefer other peers, because this one is slow
 };
 
 // A worker's link to a peer, and how the worker's calls use this peer.
@@ -66,7 +67,7 @@ struct WorkersReport {
   std::vector<Report> shown;
 };
 
-// A peer at which calls of one worker failed.
+// A peer that calls of one worker avoid, or at which they failed.
 struct AvoidedReport {
   size_t worker = 0;
   AvoidedPeer avoided;
@@ -174,7 +175,8 @@ class Control {
   virtual std::vector<LinkReport> links() const = 0;
   // Returns the first `most` peers of each worker.
   virtual WorkersReport<PeerReport> peers(size_t most) const = 0;
-  // Returns the peers at which calls failed, of each worker at most `most` reports.
+  // Returns the peers at which calls failed, or that are slow, of each worker at most `most`
+  // reports.
   virtual WorkersReport<AvoidedReport> avoided_peers(size_t most) const = 0;
   // Returns the connections of local clients that come first in `order`, at most `most` of each
   // worker.

@@ -179,12 +179,24 @@ void add_peer_events(MetricFamilies& page, Control& control) {
 }
 
 void add_peers(MetricFamilies& page, Control& control, const std::vector<LinkReport>& links) {
-  std::map<std::string, bool> up;
+  struct Facts {
+    bool is_up = false;
+    bool is_slow = false;
+  };
+  std::map<std::string, Facts> peers;
   for (const LinkReport& link : links) {
-    up[link.peer] |= link.state == engine::LinkState::kUp;
+    Facts& facts = peers[link.peer];
+    facts.is_up |= link.state == engine::LinkState::kUp;
+    facts.is_slow |= link.is_slow;
   }
   page.begin("hatrpc_peer_up", "1: at least one worker's link to the peer is up.", Type::Gauge);
-  for (const auto& [peer, is_up] : up) page.add({{"peer", peer}}, is_up ? 1.0 : 0.0);
+  for (const auto& [peer, facts] : peers) page.add({{"peer", peer}}, facts.is_up ? 1.0 : 0.0);
+  page.begin(
+      "hatrpc_peer_slow",
+      "1: clients of at least one worker prefer other peers, because calls at this peer take "
+      "much longer.",
+      Type::Gauge);
+  for (const auto& [peer, facts] : peers) page.add({{"peer", peer}}, facts.is_slow ? 1.0 : 0.0);
   add_peer_events(page, control);
   page.gauge("hatrpc_insecure_links", "1: links are neither encrypted nor authenticated.",
              control.node().link.insecure);

@@ -267,6 +267,15 @@ TEST_F(Exposition, AddsUpTheEventsOfEachPeer) {
   EXPECT_EQ(value("hatrpc_streams_resumed_total", {{"peer", "host-b"}}), 1);
 }
 
+TEST_F(Exposition, APeerIsSlowIfItIsForOneWorker) {
+  control_.link_reports = {{.worker = 0, .peer = "host-b"},
+                           {.worker = 0, .peer = "host-c"},
+                           {.worker = 1, .peer = "host-b", .is_slow = true},
+                           {.worker = 1, .peer = "host-c"}};
+  EXPECT_EQ(value("hatrpc_peer_slow", {{"peer", "host-b"}}), 1);
+  EXPECT_EQ(value("hatrpc_peer_slow", {{"peer", "host-c"}}), 0);
+}
+
 TEST_F(Exposition, SaysThatItDrains) {
   EXPECT_EQ(value("hatrpc_draining"), 0);
   control_.drain();

@@ -29,8 +29,18 @@ json link_json(size_t worker, const PeerStatus& status) {
           {"lanes", lanes_json(status.lanes)}};
 }
 
+json slow_json(const SlowStatus& slow) {
+  return {{"state", "slow"},
+          {"left_s", seconds(slow.until_trial)},
+          {"failures", 0},
+          {"why", ""},
+          {"times", rounded(slow.times, 1)}};
+}
+
 json avoided_json(size_t worker, const AvoidedPeer& avoided) {
-  json one = ejection_json(avoided.ejection);
+  const SlowStatus* const slow = std::get_if<SlowStatus>(&avoided.why);
+  json one =
+      slow != nullptr ? slow_json(*slow) : ejection_json(std::get<EjectionStatus>(avoided.why));
   one["worker"] = worker;
   one["endpoint"] = avoided.endpoint;
   return one;

@@ -27,16 +27,18 @@ size_t reports_of_worker(const Control& control);
 // was needed and is not up; null if it is idle), sessions, last_error, unanswered, calls (that were
 // sent to the peer since this process began; a call that was sent again counts again), streams
 // (client connections that use the link), lanes: as in /status}.
-// AVOIDED, the failures of calls to the peer, as one endpoint in one worker has counted them:
-// {worker, endpoint, state: "failing" (the peer is used) | "ejected" (it is used only if no other
-// peer is left) | "due" (the next use is a trial) | "tried" (a trial runs), left_s (until the
+// AVOIDED, the failures of calls to the peer, as one endpoint in one worker has counted them, or
+// that the peer is slow for it: {worker, endpoint, state: "failing" (the peer is used) | "ejected"
+// (it is used only if no other peer is left) | "due" (the next use is a trial) | "tried" (a trial
+// runs) | "slow" (it is used if the others have no room, and for trials), left_s (until the
 // ejection ends, or until another trial may begin), failures (in a row, if failing), why (the token
-// of the last failure, or "")}.
+// of the last failure, or "")}. With "slow" there is a further key, times: how many times as long
+// as at the median peer calls take there, from 2 to 16 (16: or more).
 nlohmann::json peers_json(Control& control);
 // Returns the short answer of GET /peers?avoided=1: {workers, workers_silent, left_out, peers:
-// [{peer, avoided: [AVOIDED]}]}, of the peers at which calls failed.
+// [{peer, avoided: [AVOIDED]}]}, of the peers at which calls failed or that are slow.
 nlohmann::json avoided_peers_json(Control& control);
-// Returns AVOIDED without worker and endpoint.
+// Returns AVOIDED, of a peer that is not slow, without worker and endpoint.
 nlohmann::json ejection_json(const EjectionStatus& ejection);
 
 }  // namespace hat

@@ -39,9 +39,10 @@ TEST(PeersJson, APeerHasTheLinksOfAllWorkers) {
   down.status.last_error = "no route";
   down.status.calls = 5;
   down.status.avoided = {
-      {"host-b",
-       "tcp:127.0.0.1:9090",
-       {.state = EjectionStatus::State::kEjected, .left = 750ms, .why = "upstream_unreachable"}}};
+      {"host-b", "tcp:127.0.0.1:9090",
+       EjectionStatus{
+           .state = EjectionStatus::State::kEjected, .left = 750ms, .why = "upstream_unreachable"}},
+      {"host-b", "tcp:127.0.0.1:9091", SlowStatus{.times = 9.83f, .until_trial = 3s}}};
   control.peer_reports = {up, report_of_peer(0, "host-c", engine::LinkState::kIdle), down};
   const json answer = peers_json(control);
   ASSERT_EQ(answer.at("peers").size(), 2u);
@@ -60,7 +61,14 @@ TEST(PeersJson, APeerHasTheLinksOfAllWorkers) {
                                         {"state", "ejected"},
                                         {"left_s", 0.75},
                                         {"failures", 0},
-                                        {"why", "upstream_unreachable"}}}));
+                                        {"why", "upstream_unreachable"}},
+                                       {{"worker", 1},
+                                        {"endpoint", "tcp:127.0.0.1:9091"},
+                                        {"state", "slow"},
+                                        {"left_s", 3.0},
+                                        {"failures", 0},
+                                        {"why", ""},
+                                        {"times", 9.8}}}));
   const json& second = answer.at("peers").at(1);
   EXPECT_EQ(second.at("link_version"), nullptr);
   EXPECT_EQ(second.at("workers").at(0).at("in_state_s"), nullptr) << "nobody needs the link";
@@ -78,17 +86,19 @@ TEST(PeersJson, SaysWhatTheWorkersDidNotReport) {
   }
 }
 
-TEST(PeersJson, TheShortAnswerHasThePeersAtWhichCallsFailed) {
+TEST(PeersJson, TheShortAnswerHasThePeersThatCallsAvoid) {
   FakeControl control;
-  const AvoidedPeer avoided{
-      "host-b", "tcp:127.0.0.1:9090", {.left = 0s, .failures = 2, .why = "overloaded"}};
-  control.avoided_reports = {{1, avoided}, {0, avoided}};
+  const AvoidedPeer avoided{"host-b", "tcp:127.0.0.1:9090",
+                            EjectionStatus{.left = 0s, .failures = 2, .why = "overloaded"}};
+  const AvoidedPeer slow{"host-b", "tcp:127.0.0.1:9090", SlowStatus{.times = 16}};
+  control.avoided_reports = {{1, avoided}, {0, slow}};
   const json peers = avoided_peers_json(control).at("peers");
   ASSERT_EQ(peers.size(), 1u);
   EXPECT_EQ(peers.at(0).at("peer"), "host-b");
   ASSERT_EQ(peers.at(0).at("avoided").size(), 2u);
   EXPECT_EQ(peers.at(0).at("avoided").at(0).at("worker"), 1);
   EXPECT_EQ(peers.at(0).at("avoided").at(0).at("state"), "failing");
+  EXPECT_EQ(peers.at(0).at("avoided").at(1).at("state"), "slow");
 }
 
 ConnectionReport connection_with(size_t worker, uint64_t calls, size_t buffered) {

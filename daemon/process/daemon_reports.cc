@@ -38,7 +38,7 @@ std::vector<LinkReport> Daemon::links() const {
     if (!status) continue;
     for (const LinkStatus& link : *status) {
       all.push_back({i, link.peer, link.address, link.state, link.last_error, link.sessions,
-                     link.lanes, link.peer_names, link.cores, link.legs});
+                     link.lanes, link.peer_names, link.cores, link.legs, link.is_slow});
     }
   }
   return all;

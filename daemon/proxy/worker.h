@@ -59,8 +59,9 @@ struct LinkStatus {
   // The cores of the peer's host; nullopt while the link is down, or if the peer does not send
   // them.
   std::optional<engine::CoreCounts> cores;
-  uint32_t legs = 0;  // the legs that both daemons can perform; 0 if there can be no RDMA lanes
-  std::string node;   // the name of the peer's node; empty while the link is down
+  uint32_t legs = 0;     // the legs that both daemons can perform; 0 if there can be no RDMA lanes
+  std::string node;      // the name of the peer's node; empty while the link is down
+  bool is_slow = false;  // clients of an endpoint prefer other peers (peer_speeds.h)
 };
 
 class Worker final : public IterationEvents {
@@ -130,7 +131,8 @@ class Worker final : public IterationEvents {
   // --- Reports for hatctl; in worker_status.cc ---
   // Returns a report for each of the first `most` peers of the configuration, in its order.
   PeerList peer_status(size_t most = SIZE_MAX) const;
-  // Returns the peers of the configuration at which calls failed, by endpoint.
+  // Returns the peers of the configuration at which calls failed, or whose calls take much longer
+  // than those at other peers, by endpoint.
   std::vector<AvoidedPeer> avoided_peers() const;
   // Returns the connections of clients that come first in `order`, at most `most`. The cost is
   // about 0.2 µs for each connection, and 1 µs for each one in the list.

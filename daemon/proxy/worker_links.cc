@@ -4,9 +4,11 @@
 #include <glog/logging.h>
 
 #include <algorithm>
+#include <set>
 
 #include "config/node_changes.h"
 #include "daemon/proxy/worker.h"
+#include "daemon/proxy/worker_status.h"
 
 namespace hat {
 
@@ -238,6 +240,10 @@ void Worker::on_link_news() {
 }
 
 std::vector<LinkStatus> Worker::link_status() const {
+  std::set<std::string> slow;
+  for (const AvoidedPeer& one : avoided_peers()) {
+    if (std::holds_alternative<SlowStatus>(one.why)) slow.insert(one.peer);
+  }
   std::vector<LinkStatus> all;
   for (const PeerConfig& config : node().peers) {
     const PeerLink& peer = peers_.at(config.name);
@@ -251,7 +257,8 @@ std::vector<LinkStatus> Worker::link_status() const {
               {},
               {},
               peer.lanes() != nullptr ? peer.lanes()->legs() : 0,
-              ""};
+              "",
+              slow.contains(config.name)};
     if (!peer.link().up()) continue;
     status.node = peer.link().session().peer().node;
     status.cores = peer.link().session().peer().cores;

@@ -13,14 +13,16 @@
 namespace hat {
 
 std::vector<AvoidedPeer> Worker::avoided_peers() const {
+  const TimePoint now = reactor_.now();
   std::vector<AvoidedPeer> all;
   for (const auto& endpoint : local_.endpoints.all()) {
-    endpoint->ejected.for_each(
-        reactor_.now(), [&](std::string_view name, const EjectionStatus& ejection) {
-          std::string peer(name);
-          if (!peers_.contains(peer)) return;  // a reload has removed it
-          all.push_back({std::move(peer), to_string(endpoint->config.listen), ejection});
-        });
+    const auto add = [&](std::string_view name, const auto& why) {
+      std::string peer(name);
+      if (!peers_.contains(peer)) return;  // a reload has removed it
+      all.push_back({std::move(peer), to_string(endpoint->config.listen), why});
+    };
+    endpoint->ejected.for_each(now, add);
+    if (endpoint->config.peers.size() > 1) endpoint->speeds.for_each_slow(now, add);
   }
   return all;
 }

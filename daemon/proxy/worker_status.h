@@ -10,21 +10,24 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <variant>
 #include <vector>
 
 #include "base/address.h"
 #include "base/reactor.h"
 #include "daemon/proxy/ejections.h"
 #include "daemon/proxy/outbound/peer_lanes.h"
+#include "daemon/proxy/outbound/peer_speeds.h"
 #include "engine/link/link.h"
 
 namespace hat {
 
-// The state of a peer at which calls failed, as an endpoint sees it.
+// A peer at which calls failed, or whose calls take much longer than those at other peers, as an
+// endpoint sees it. A peer for which both is true has two objects.
 struct AvoidedPeer {
   std::string peer;
   std::string endpoint;  // the address on which it listens
-  EjectionStatus ejection;
+  std::variant<EjectionStatus, SlowStatus> why;
 };
 
 // The link of one worker to one peer, with what decides whether calls use this peer.

@@ -172,6 +172,10 @@ ROWS = {
                "{{instance}} → {{peer}}: ejections"),
               (f'sum by (instance, peer) (increase(hatrpc_streams_resumed_total{PEER}[5m]))',
                "{{instance}} → {{peer}}: resumes"), width=12, height=7),
+        graph("Slow peers",
+              "1: clients prefer other peers, because calls at this one take much longer (docs/discovery.md). "
+              "`hatctl peers` shows for which endpoints, and how much longer.", "none",
+              (f"hatrpc_peer_slow{PEER}", "{{instance}} → {{peer}}"), width=12, height=7),
         graph("Bytes sent from rings without a copy",
               "Bytes that RDMA lanes sent directly from the rings of applications.", "Bps",
               (f'sum by (instance) ({rate("hatrpc_zero_copy_bytes_total", NODE)})', "{{instance}}"),

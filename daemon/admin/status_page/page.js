@@ -167,9 +167,9 @@ const avoided = new Table("avoided", [
   {name: "Peer", text: (a) => a.peer},
   {name: "Endpoint", text: (a) => a.endpoint},
   {name: "Worker", number: true, text: (a) => String(a.worker)},
-  {name: "Now", text: ejectionText, tone: (a) => (a.state === "failing" ? "" : "warn")},
+  {name: "Now", text: avoidedText, tone: (a) => (a.state === "failing" ? "" : "warn")},
   {name: "Last failure", text: (a) => a.why, tone: quiet},
-], (a) => JSON.stringify([a.peer, a.endpoint, a.worker]));
+], (a) => JSON.stringify([a.peer, a.endpoint, a.worker, a.state === "slow"]));
 
 const links = new Table("links", [
   {name: "Peer", text: (l) => l.peer},
@@ -233,8 +233,9 @@ function partText(us) {
   return timeText(us === null ? null : {us, atLeast: false});
 }
 
-function ejectionText({state, left_s: left, failures}) {
-  return {ejected: `ejected for ${partText(left * 1e6)}`, due: "ejected until the next call, a trial", tried: "on trial",
+function avoidedText({state, left_s: left, failures, times}) {
+  return {slow: `slow: calls take ${times}${times < 16 ? "" : " or more"} times as long`,
+          ejected: `ejected for ${partText(left * 1e6)}`, due: "ejected until the next call, a trial", tried: "on trial",
           failing: `used; ${plural(failures, "failure")} in a row`}[state] ?? state;
 }
 

@@ -374,6 +374,33 @@ TEST_F(ASlowPeer, GetsNoNewClients) {
   EXPECT_THAT(new_clients(60), ElementsAre(30, 30, 0));
 }
 
+TEST_F(ASlowPeer, IsReportedWithHowSlowItIs) {
+  const auto slow_links = [this] {
+    std::vector<bool> all;
+    for (const LinkStatus& link : node_.worker->link_status()) all.push_back(link.is_slow);
+    return all;
+  };
+  new_clients(60);
+  EXPECT_THAT(node_.worker->avoided_peers(), testing::IsEmpty());
+  EXPECT_THAT(slow_links(), ElementsAre(false, false, false));
+  of_slow_ = std::chrono::milliseconds(100);
+  new_clients(90);
+  EXPECT_THAT(slow_links(), ElementsAre(false, false, true));
+  const auto avoided = node_.worker->peer_status().shown[kSlow].avoided;
+  ASSERT_EQ(avoided.size(), 1u);
+  EXPECT_EQ(avoided[0].peer, kNames[kSlow]);
+  const auto* const slow = std::get_if<SlowStatus>(&avoided[0].why);
+  ASSERT_NE(slow, nullptr);
+  EXPECT_GE(slow->times, 2);
+  EXPECT_LE(slow->times, 11);
+  EXPECT_GT(slow->until_trial, Duration::zero());
+  EXPECT_LE(slow->until_trial, PeerSpeeds::kTrialPause);
+  NodeConfig next = configuration();
+  next.endpoints[0].peers = {kNames[kSlow]};
+  node_.set_node(next);
+  EXPECT_THAT(node_.worker->avoided_peers(), testing::IsEmpty()) << "there is no other peer";
+}
+
 TEST_F(ASlowPeer, GetsClientsAgainAfterItHasRecovered) {
   new_clients(60);
   of_slow_ = std::chrono::milliseconds(100);

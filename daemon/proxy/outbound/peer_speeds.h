@@ -42,6 +42,7 @@
 // Thread   the worker's.
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <memory>
@@ -76,6 +77,12 @@ struct PeerSpeed {
     usual = &of_call;
     time = level + of_call.level();
   }
+};
+
+// How slow a slow peer is.
+struct SlowStatus {
+  float times = 0;         // as long as those of the median peer its calls take: from 2 to 16
+  Duration until_trial{};  // no trial begins before
 };
 
 // A call that a peer has answered, or had the time to answer.
@@ -131,6 +138,16 @@ class PeerSpeeds {
     return slow_ != 0 && is_slow(peer, now) && now >= leave_at_;
   }
   void note_stay(TimePoint now) { leave_at_ = now + kLook; }
+  // Calls `use` with the name and the SlowStatus of each slow peer.
+  template <class Use>
+  void for_each_slow(TimePoint now, Use use) const {
+    if (slow_ == 0) return;
+    for (const auto& peer : all_) {
+      if (!is_slow(*peer, now)) continue;
+      use(std::string_view(peer->name),
+          SlowStatus{peer->burden, std::max(peer->trial_at - now, Duration::zero())});
+    }
+  }
 
  private:
   static constexpr Duration kLook = std::chrono::milliseconds(100);

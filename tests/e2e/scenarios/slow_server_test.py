@@ -5,14 +5,16 @@ The calls take tens of milliseconds and use little of the processor, so that a b
 All numbers that a test compares are from the same run. The calls that find out that the server is slow count, too.
 """
 
+import re
 import statistics
+import subprocess
 import time
 
 from fleet import LINK_PORT, Fleet, add, main_in_a_network_namespace
 from lanes_test import by_rdma
-from setting import Callers, Client
+from setting import PROGRAMS, Callers, Client
 from slow_probe import SlowProbe
-from nodes import wait_until
+from nodes import ask, wait_until
 
 HEALTHY, SLOW = 0.05, 0.5  # seconds of a call
 CLIENTS = 24
@@ -51,6 +53,15 @@ class SlowServer(Fleet):
         times, slow = self.times[first:], len(self.slow.order) - first_slow
         return times, slow / len(times)
 
+    def shown_as_slow(self):
+        """Returns the peers that the metrics show as slow, and those that `hatctl peers` does."""
+        status, page = ask(self.client.admin, "GET", "/metrics")
+        self.assertEqual(status, 200, page)
+        metrics = re.findall(r'(?m)^hatrpc_peer_slow{peer="([^"]+)"} 1$', page)
+        peers = subprocess.run([PROGRAMS / "hatctl", "--socket", self.client.admin, "peers"], check=True,
+                               capture_output=True, text=True).stdout
+        return metrics, re.findall(r"(?m)^(\S+) +\S+ +0  [\d.]+(?: or more)? times as long  ", peers)
+
     def test_the_slowest_calls_stay_as_fast_in_shared_mode(self):
         self.start("shared")
         ratios = []
@@ -61,11 +72,14 @@ class SlowServer(Fleet):
                 self.assertGreater(share, 0.1, "all servers carry calls")
                 self.slow.seconds = SLOW
                 after, share = self.times_of(9)
+                for shown in self.shown_as_slow():
+                    self.assertIn("host-5", shown)
                 ratios.append(p99(after) / p99(before))
                 print(f"p99 {p99(before) * 1e3:.1f} ms, with the slow server {p99(after) * 1e3:.1f} ms: "
                       f"{ratios[-1]:.2f}; its share of {len(after)} calls {share:.2%}")
                 self.slow.seconds = HEALTHY
                 wait_until("load is back", lambda: self.times_of(1)[1] > 0.1, BACK_WITHIN)
+                wait_until("no peer is shown as slow", lambda: self.shown_as_slow() == ([], []), BACK_WITHIN)
         self.assertEqual(load.errors, [])
         self.assertLess(statistics.median(ratios), 1.5)
         self.assertGreater(by_rdma(self.client, "add"), 0.9 * len(self.times))
