@@ -263,11 +263,13 @@ std::vector<Name> names_in(const json& routes) {
   return all;
 }
 
-}  // namespace
-
-Result<std::string> function_called(const json& routes, const std::string& wanted) {
+// Returns `wanted` if it is one of `services` or "service.function". Returns "service.function" if
+// it is the name of a function of one service only.
+Result<std::string> name_called(const json& routes, const std::string& wanted,
+                                const std::vector<std::string>& services) {
+  if (std::ranges::find(services, wanted) != services.end()) return wanted;
   const std::vector<Name> all = names_in(routes);
-  std::vector<std::string> texts;
+  std::vector<std::string> texts = services;
   std::vector<std::string> same;  // functions of different services with this name
   for (const Name& name : all) {
     texts.push_back(name.text());
@@ -283,9 +285,23 @@ Result<std::string> function_called(const json& routes, const std::string& wante
   }
   std::vector<std::string_view> known(texts.begin(), texts.end());
   for (const Name& name : all) known.emplace_back(name.function);
-  return fail(ErrorCode::kNotFound, "no function is called '" + printable(wanted) + "'" +
+  return fail(ErrorCode::kNotFound, std::string("no ") + (services.empty() ? "" : "service or ") +
+                                        "function is called '" + printable(wanted) + "'" +
                                         printable(did_you_mean(wanted, known)) +
                                         "; `hatctl routes` lists them, as Service.function");
+}
+
+}  // namespace
+
+Result<std::string> function_called(const json& routes, const std::string& wanted) {
+  return name_called(routes, wanted, {});
+}
+
+Result<std::string> functions_called(const json& routes, const std::string& wanted) {
+  if (wanted.empty()) return wanted;
+  std::vector<std::string> services;
+  for (const json& service : routes.at("services")) services.push_back(service.at("service"));
+  return name_called(routes, wanted, services);
 }
 
 std::string explain_text(const json& routes, const json& page, const Terminal& terminal) {

@@ -205,8 +205,9 @@ endpoints:
         self.assertRegex(text, r"Kv\.get\n  both +direct_write_imm, busy\n")
         self.assertIn("Kv._other", text)
         self.assertIn("perf_goal", text)
-        one = self.a.answer("routes", "Kv.put")["services"]
-        self.assertEqual([f["method"] for f in one[0]["functions"]], ["put"])
+        for name in ("Kv.put", "put"):
+            one = self.a.answer("routes", name)["services"]
+            self.assertEqual([f["method"] for f in one[0]["functions"]], ["put"])
         wrong = self.a.hatctl("routes", "Kv.gte")
         self.assertEqual(wrong.returncode, 1)
         self.assertIn("'Kv.gte'", wrong.stderr)

@@ -22,7 +22,7 @@ Shows the state of the hatrpcd on this host, and controls it.
 
   status             readiness, links, endpoints and served services; exit status 1 if the
                      node is not ready
-  routes [WANTED]    each function's plan and the reason; WANTED: Service or Service.function
+  routes [WANTED]    each function's plan and the reason; WANTED: a service or a function
   top                calls per second, latency, errors and bytes by function, every second
   slow [WANTED]      the slowest calls of the last minutes, and the parts of their time
   explain FUNCTION   why calls of a function use this plan, this lane and this peer now
@@ -71,14 +71,16 @@ Examples:
   until hatctl status >/dev/null; do sleep 0.1; done    # wait until the node is ready
 )"},
     CommandHelp{Command::kRoutes, "routes",
-                R"(usage: hatctl routes [SERVICE[.FUNCTION]] [--json]
+                R"(usage: hatctl routes [WANTED] [--json]
 
 Shows the fabric that RDMA protocols use on this node, or why there is none. Then
 it shows for each function: the plan on both sides, the reason, which protocols
 carried the requests and the replies of local clients' calls (RDMA protocols, or
 TCP and why), and the source location of the function. "_other" is the plan of
-functions that no manifest lists. The exit status is 1 if there is no such
-function.
+functions that no manifest lists.
+
+WANTED is a service, SERVICE.FUNCTION, or only the name of a function. The exit status
+is 1 if there is no such function, or if several services have one with this name.
 
 Examples:
   hatctl routes
@@ -109,7 +111,7 @@ Examples:
   hatctl top --count 60 --json > minute.jsonl           # one object per line
 )"},
     CommandHelp{Command::kSlow, "slow",
-                R"(usage: hatctl slow [SERVICE[.FUNCTION]] [--json]
+                R"(usage: hatctl slow [WANTED] [--json]
 
 Shows the slowest calls of this node's clients in the last one to two minutes, first
 by function and peer with the place that took most of the time, and then up to 20 of
@@ -130,8 +132,10 @@ them with the time at each place:
 WIRE, PEER and SERVER are "-" if no reply came, or if the peer's daemon is too old to
 report them. PEER and SERVER are rounded to eighths of their sum. RESULT is the outcome
 of the call, or the reason if hatrpcd answered itself. Each worker keeps the 64 slowest
-calls of a minute, of which at most 16 of one function. The exit status is 1 if there
-is no such function.
+calls of the present minute, and of the one before, of which at most 16 of one function.
+
+WANTED is a service, SERVICE.FUNCTION, or only the name of a function. The exit status
+is 1 if there is no such function, or if several services have one with this name.
 
 Examples:
   hatctl slow
@@ -223,7 +227,7 @@ Examples:
   hatctl reload
 )"},
     CommandHelp{Command::kAdvise, "advise",
-                R"(usage: hatctl advise [SERVICE[.FUNCTION]] [--apply] [--json]
+                R"(usage: hatctl advise [WANTED] [--apply] [--json]
 
 Shows the changes of hints that hatrpcd proposes, because the calls of up to 20
 minutes on this node contradict the hints: for each function the change as it will
@@ -236,7 +240,9 @@ hatrpcd refuses the new manifests, hatctl restores the old ones. Then copy the c
 files to the other nodes, because all nodes must have the same manifests; if hintgen
 writes a manifest, also change the IDL.
 
-The exit status is 1 if there is no such function, or if the advice cannot be applied.
+WANTED is a service, SERVICE.FUNCTION, or only the name of a function. The exit status
+is 1 if there is no such function, if several services have one with this name, or if
+the advice cannot be applied.
 
 Examples:
   hatctl advise

@@ -55,7 +55,7 @@ void declare(Arguments& command, Command kind, Options& options, Given& given) {
   switch (kind) {
     case Command::kRoutes:
     case Command::kSlow:
-      return command.words("at most one SERVICE or SERVICE.FUNCTION", 0, 1, given.words);
+      return command.words("at most one SERVICE, FUNCTION or SERVICE.FUNCTION", 0, 1, given.words);
     case Command::kExplain:
       return command.words("FUNCTION or SERVICE.FUNCTION; `hatctl routes` lists them", 1, 1,
                            given.words);
@@ -72,7 +72,7 @@ void declare(Arguments& command, Command kind, Options& options, Given& given) {
     case Command::kReload:
       return command.flag("--dry-run", options.dry_run);
     case Command::kAdvise:
-      command.words("at most one SERVICE or SERVICE.FUNCTION", 0, 1, given.words);
+      command.words("at most one SERVICE, FUNCTION or SERVICE.FUNCTION", 0, 1, given.words);
       return command.flag("--apply", options.apply);
     case Command::kCalibrate:
       command.words("PEER; `hatctl status` lists the peers", 1, 1, given.words);

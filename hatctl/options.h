@@ -42,7 +42,7 @@ struct Options {
   Command command = Command::kStatus;
   std::string socket = kDefaultSocket;
   bool socket_named = false;  // true if an option or the environment names the socket
-  // routes, slow, advise: a service, or service.function; empty: all. explain: a function
+  // routes, slow, advise: a service or a function; empty: all. explain: a function
   std::string route;
   struct {
     std::string order;    // calls, unanswered, buffered, bytes or age; empty: hatrpcd's default

@@ -53,6 +53,9 @@ std::string connections_text(const nlohmann::json& answer, const Terminal& termi
 // error, which names the nearest function, if `routes`, the answer to GET /routes, has no such
 // function or several ones.
 Result<std::string> function_called(const nlohmann::json& routes, const std::string& wanted);
+// Returns the argument of routes_wanted() for `wanted`, which is a service, or names a function as
+// for function_called(), or is "" for all functions. Returns an error as function_called() does.
+Result<std::string> functions_called(const nlohmann::json& routes, const std::string& wanted);
 // Returns a page about one function. `routes` is the answer to GET /routes, reduced to this
 // function; `page` is the answer to GET /explain.
 std::string explain_text(const nlohmann::json& routes, const nlohmann::json& page,

@@ -6,8 +6,6 @@
 #include <iostream>
 #include <thread>
 
-#include "base/nearest_word.h"
-#include "base/printable.h"
 #include "base/quantities.h"
 #include "base/whole_file.h"
 #include "daemon/tls/make_certificates.h"
@@ -57,32 +55,15 @@ int run_status(const Session& session) {
   return status.at("pending").empty() ? kDone : kRefused;
 }
 
-// Returns the services and functions in `routes`, the answer to GET /routes, that `wanted` names.
-// Returns the message for the user if there are none.
-Result<json> routes_called(const json& routes, const std::string& wanted) {
-  json found = routes_wanted(routes, wanted);
-  if (wanted.empty() || !found.at("services").empty()) return found;
-  std::vector<std::string> names;
-  for (const json& service : routes.at("services")) {
-    names.push_back(service.at("service"));
-    for (const json& function : service.at("functions")) {
-      names.push_back(service.at("service").get<std::string>() + "." +
-                      function.at("method").get<std::string>());
-    }
-  }
-  return fail(ErrorCode::kNotFound,
-              "no service or function is called '" + printable(wanted) + "'" +
-                  printable(did_you_mean(wanted, {names.begin(), names.end()})) +
-                  "; `hatctl routes` lists them, as Service.function");
-}
-
 int run_routes(const Session& session) {
   const auto answer = session.client.get("/routes");
   if (!answer) return complain(answer.error().message, kUnreachable);
   if (answer->status != 200) return refused(*answer);
-  const auto routes = routes_called(json::parse(answer->body), session.options.route);
-  if (!routes) return complain(routes.error().message, kRefused);
-  session.options.json ? print_json(*routes) : print(routes_text(*routes, session.terminal));
+  const json all = json::parse(answer->body);
+  const auto wanted = functions_called(all, session.options.route);
+  if (!wanted) return complain(wanted.error().message, kRefused);
+  const json routes = routes_wanted(all, *wanted);
+  session.options.json ? print_json(routes) : print(routes_text(routes, session.terminal));
   return kDone;
 }
 
@@ -167,28 +148,37 @@ std::expected<json, int> ask(const Session& session, const std::string& path,
   return json::parse(answer->body);
 }
 
+// An answer that is about functions.
+struct FunctionsAnswer {
+  json body;
+  std::string wanted;  // the functions that the user wants to see, as for routes_wanted()
+};
+
 // Asks for `path`, whose answer is about functions. `what` completes the message for a hatrpcd that
 // does not know the path. After an error, which the user has been shown, returns the exit status.
-std::expected<json, int> ask_about_functions(const Session& session, const std::string& path,
-                                             const std::string& what) {
-  const std::string& wanted = session.options.route;
+std::expected<FunctionsAnswer, int> ask_about_functions(const Session& session,
+                                                        const std::string& path,
+                                                        const std::string& what) {
+  std::string wanted = session.options.route;
   if (!wanted.empty()) {
     const auto routes = session.client.get("/routes");
     if (!routes) return std::unexpected(complain(routes.error().message, kUnreachable));
     if (routes->status != 200) return std::unexpected(refused(*routes));
-    const auto found = routes_called(json::parse(routes->body), wanted);
-    if (!found) return std::unexpected(complain(found.error().message, kRefused));
+    auto name = functions_called(json::parse(routes->body), wanted);
+    if (!name) return std::unexpected(complain(name.error().message, kRefused));
+    wanted = std::move(*name);
   }
-  return ask(session, path, what);
+  auto body = ask(session, path, what);
+  if (!body) return std::unexpected(body.error());
+  return FunctionsAnswer{std::move(*body), std::move(wanted)};
 }
 
 int run_slow(const Session& session) {
   const auto answer = ask_about_functions(session, "/slow", "show slow calls");
   if (!answer) return answer.error();
-  const std::string& wanted = session.options.route;
-  const json slow = slow_wanted(*answer, wanted);
+  const json slow = slow_wanted(answer->body, answer->wanted);
   session.options.json ? print_json(slow)
-                       : print(slow_text(slow, wanted, unix_now(), session.terminal));
+                       : print(slow_text(slow, answer->wanted, unix_now(), session.terminal));
   return kDone;
 }
 
@@ -237,7 +227,7 @@ int run_explain(const Session& session) {
 int run_advise(const Session& session) {
   const auto answer = ask_about_functions(session, "/advice", "advise");
   if (!answer) return answer.error();
-  const json advice = advice_wanted(*answer, session.options.route);
+  const json advice = advice_wanted(answer->body, answer->wanted);
   if (session.options.apply && !advice.at("proposals").empty()) return apply(session, advice);
   session.options.json ? print_json(advice) : print(advice_text(advice, session.terminal));
   return kDone;

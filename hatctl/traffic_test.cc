@@ -252,6 +252,19 @@ TEST(Explain, AFunctionIsFoundByItsNameOrWithItsService) {
   EXPECT_THAT(function_called(all, "\x1b[2J").error().message, Not(HasSubstr("\x1b")));
 }
 
+TEST(Explain, OtherCommandsFindAServiceToo) {
+  const json all = routes_with({{"Kv", {"get", "put", "Log"}}, {"Log", {"put"}}});
+  EXPECT_EQ(*functions_called(all, ""), "");
+  EXPECT_EQ(*functions_called(all, "Kv"), "Kv");
+  EXPECT_EQ(*functions_called(all, "Log"), "Log") << "a service comes before a function";
+  EXPECT_EQ(*functions_called(all, "Kv.put"), "Kv.put");
+  EXPECT_EQ(*functions_called(all, "get"), "Kv.get");
+  EXPECT_EQ(functions_called(all, "put").error().message,
+            "several services have a function 'put'; write one of: Kv.put, Log.put");
+  EXPECT_THAT(functions_called(all, "Kw").error().message,
+              HasSubstr("no service or function is called 'Kw' (did you mean 'Kv'?)"));
+}
+
 json way_row(const char* name, const char* state) {
   return {{"worker", 0},
           {"endpoint", "tcp:127.0.0.1:9090"},
