@@ -41,10 +41,10 @@ std::optional<uint32_t> read_mode(const YamlValue& value, std::string_view key) 
   return std::nullopt;
 }
 
-template <class Enum>
-auto word_of(std::vector<std::string_view> words) {
-  return [words = std::move(words)](const YamlValue& value,
-                                    std::string_view key) -> std::optional<Enum> {
+template <class Enum, size_t kCount>
+auto word_of(const std::array<std::string_view, kCount>& all) {
+  return [words = std::vector(all.begin(), all.end())](
+             const YamlValue& value, std::string_view key) -> std::optional<Enum> {
     const auto index = read_word(value, key, words);
     return index ? std::optional(static_cast<Enum>(*index)) : std::nullopt;
   };
@@ -122,7 +122,7 @@ FabricConfig read_fabric(const YamlValue& value) {
   constexpr int64_t kGidIndexMax = 65535;
   constexpr uint64_t kPinnedMin = 8ull << 20;
   constexpr uint64_t kPinnedMax = 64ull << 30;
-  const auto read_kind = word_of<FabricKind>({kFabricWords.begin(), kFabricWords.end()});
+  const auto read_kind = word_of<FabricKind>(kFabricWords);
   FabricConfig fabric;
   if (!value.node.IsMap()) {
     fabric.kind = read_kind(value, "fabric").value_or(FabricKind::kAuto);
@@ -336,12 +336,12 @@ ServedConfig read_served(const std::string& service, const YamlValue& value,
                            served.kind);
               }},
              into("ring", false, served.ring, read_ring),
-             into("mode", false, served.mode, word_of<UpstreamMode>({"mirror", "shared"})),
+             into("mode", false, served.mode, word_of<UpstreamMode>(kUpstreamModeWords)),
              into("max_connections", false, served.connections_max, number_of(1, kUpstreamsMax)),
              into("thrift_transport", false, served.thrift_transport,
-                  word_of<ThriftTransport>({"framed", "buffered", "header"})),
+                  word_of<ThriftTransport>(kThriftTransportWords)),
              into("thrift_protocol", false, served.thrift_protocol,
-                  word_of<ThriftProtocol>({"binary", "compact", "json"}))});
+                  word_of<ThriftProtocol>(kThriftProtocolWords))});
   check_ring(value, served.ring, "upstream", served.upstream);
   if (served.ring && served.kind != NameKind::kAddress) {
     value.error("ring belongs to one server, and `upstream` is " + upstream_text(served) +

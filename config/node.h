@@ -151,13 +151,18 @@ enum class UpstreamMode : uint8_t {
   kMirror,  // each client connection has its own connection to the server; both end together
   kShared,  // many clients share a few connections to the server, one call at a time on each
 };
+inline constexpr std::array<std::string_view, 2> kUpstreamModeWords = {"mirror", "shared"};
 
 // The transport that a Thrift server reads: TFramedTransport, TBufferedTransport or
 // THeaderTransport.
 enum class ThriftTransport : uint8_t { kFramed, kBuffered, kHeader };
+inline constexpr std::array<std::string_view, 3> kThriftTransportWords = {"framed", "buffered",
+                                                                          "header"};
 // The protocol that a Thrift server reads. With THeaderTransport, each message names its protocol,
 // so the key may be absent; if it is set, requests of restricted peers must use this protocol.
 enum class ThriftProtocol : uint8_t { kBinary, kCompact, kJson };
+inline constexpr std::array<std::string_view, 3> kThriftProtocolWords = {"binary", "compact",
+                                                                         "json"};
 
 struct ServedConfig {
   std::string service;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <tuple>
 
+#include "base/cores.h"
 #include "base/quantities.h"
 #include "config/limit_keys.h"
 #include "config/yaml.h"
@@ -32,12 +33,39 @@ void compare(Lines& lines, const std::string& what, const std::string& before,
   if (before != after) lines.push_back(what + ": " + before + " → " + after);
 }
 
-// Adds a line to `lines` if the settings of a key differ that has no short text.
-template <class Setting>
-void compare_key(Lines& lines, const std::string& key, const Setting& before,
-                 const Setting& after) {
-  if (!(before == after)) lines.push_back(key + ": changed");
+// Returns the text of a setting, as the file has it.
+std::string text_of(bool setting) { return setting ? "true" : "false"; }
+std::string text_of(int number) { return std::to_string(number); }
+std::string text_of(UpstreamMode mode) {
+  return std::string(kUpstreamModeWords[static_cast<size_t>(mode)]);
 }
+std::string text_of(ThriftTransport transport) {
+  return std::string(kThriftTransportWords[static_cast<size_t>(transport)]);
+}
+std::string text_of(ThriftProtocol protocol) {
+  return std::string(kThriftProtocolWords[static_cast<size_t>(protocol)]);
+}
+std::string text_of(FabricKind kind) {
+  return std::string(kFabricWords[static_cast<size_t>(kind)]);
+}
+std::string text_of(const WorkerCores& cores) {
+  if (cores.kind == WorkerCores::Kind::kListed) return cores_text(cores.cores);
+  return cores.kind == WorkerCores::Kind::kNic ? "nic" : "auto";
+}
+template <class Setting>
+std::string text_of(const std::optional<Setting>& setting) {
+  return setting ? text_of(*setting) : "none";
+}
+
+// Returns the permission bits of a unix socket's path, as "0660".
+std::string permissions_text(uint32_t mode) {
+  std::string text = "0000";
+  for (size_t i = 0; i < 3; ++i) text[3 - i] = static_cast<char>('0' + ((mode >> (3 * i)) & 7));
+  return text;
+}
+
+// Returns a number for which 0 stands for a default.
+std::string or_default(uint32_t number) { return number == 0 ? "default" : std::to_string(number); }
 
 // Compares two lists whose elements have a key: calls `both` for elements of the same key, and adds
 // a line for each element without a counterpart. `name` returns the first part of the line, and
@@ -86,7 +114,8 @@ void compare_endpoints(NodeChanges& changes, const NodeConfig& before, const Nod
         const std::string key = "endpoint " + to_string(old.listen);
         compare(lines, key + ": service", old.service, next.service);
         compare(lines, key + ": peers", list_text(old.peers), list_text(next.peers));
-        compare_key(changes.need_takeover, key + ": mode", old.mode, next.mode);
+        compare(changes.need_takeover, key + ": mode", permissions_text(old.mode),
+                permissions_text(next.mode));
         compare(changes.need_takeover, key + ": group", or_none(old.group), or_none(next.group));
       });
 }
@@ -109,10 +138,13 @@ void compare_serves(NodeChanges& changes, const NodeConfig& before, const NodeCo
         const std::string key = "serves." + old.service;
         compare(lines, key + ".upstream", upstream_text(old), upstream_text(next));
         compare(lines, key + ".ring", address_text(old.ring), address_text(next.ring));
-        compare_key(lines, key + ".mode", old.mode, next.mode);
-        compare_key(lines, key + ".max_connections", old.connections_max, next.connections_max);
-        compare_key(lines, key + ".thrift_transport", old.thrift_transport, next.thrift_transport);
-        compare_key(lines, key + ".thrift_protocol", old.thrift_protocol, next.thrift_protocol);
+        compare(lines, key + ".mode", text_of(old.mode), text_of(next.mode));
+        compare(lines, key + ".max_connections", or_default(old.connections_max),
+                or_default(next.connections_max));
+        compare(lines, key + ".thrift_transport", text_of(old.thrift_transport),
+                text_of(next.thrift_transport));
+        compare(lines, key + ".thrift_protocol", text_of(old.thrift_protocol),
+                text_of(next.thrift_protocol));
       });
 }
 
@@ -173,22 +205,33 @@ void compare_access_log(NodeChanges& changes, const AccessLogConfig& before,
   compare(lines, "access_log.sample_one_in", std::to_string(before.sample_one_in),
           std::to_string(after.sample_one_in));
   compare(lines, "access_log.slower_than", time(before), time(after));
-  compare(lines, "access_log.failed", before.failed ? "true" : "false",
-          after.failed ? "true" : "false");
+  compare(lines, "access_log.failed", text_of(before.failed), text_of(after.failed));
+}
+
+void compare_fabric(NodeChanges& changes, const FabricConfig& before, const FabricConfig& after) {
+  Lines& lines = changes.need_takeover;
+  compare(lines, "fabric.kind", text_of(before.kind), text_of(after.kind));
+  compare(lines, "fabric.device", or_none(before.device), or_none(after.device));
+  compare(lines, "fabric.port", or_default(before.port), or_default(after.port));
+  const auto gid = [](int index) { return index < 0 ? "default" : std::to_string(index); };
+  compare(lines, "fabric.gid_index", gid(before.gid_index), gid(after.gid_index));
+  compare(lines, "fabric.max_pinned", exact_size_text(before.pinned_bytes_max),
+          exact_size_text(after.pinned_bytes_max));
+  compare(lines, "fabric.loop_folder", or_none(before.loop_folder), or_none(after.loop_folder));
+  if (before.faults != after.faults) lines.push_back("fabric.faults: changed");
 }
 
 void compare_fixed(NodeChanges& changes, const NodeConfig& before, const NodeConfig& after) {
   Lines& lines = changes.need_takeover;
   compare(lines, "node", before.node, after.node);
-  compare_key(lines, "fabric", before.fabric, after.fabric);
+  compare_fabric(changes, before.fabric, after.fabric);
   compare(lines, "workers", std::to_string(before.workers), std::to_string(after.workers));
-  compare_key(lines, "worker_cores", std::tie(before.worker_cores.kind, before.worker_cores.cores),
-              std::tie(after.worker_cores.kind, after.worker_cores.cores));
-  compare_key(lines, "worker_nice", before.worker_nice, after.worker_nice);
+  compare(lines, "worker_cores", text_of(before.worker_cores), text_of(after.worker_cores));
+  compare(lines, "worker_nice", text_of(before.worker_nice), text_of(after.worker_nice));
   compare(lines, "learned", or_none(before.learned), or_none(after.learned));
   compare(lines, "tracing.path", or_none(before.tracing.path), or_none(after.tracing.path));
   compare(lines, "link.listen", address_text(before.link.listen), address_text(after.link.listen));
-  compare_key(lines, "link.insecure", before.link.insecure, after.link.insecure);
+  compare(lines, "link.insecure", text_of(before.link.insecure), text_of(after.link.insecure));
   const auto allow = [](const NodeConfig& node) {
     return node.link.tls ? list_text(node.link.tls->allow) : "no TLS";
   };

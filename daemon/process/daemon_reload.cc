@@ -2,6 +2,7 @@
 // daemon/process/daemon_reload.cc: how a daemon reads its configuration again and applies it, as a
 // whole or not at all. docs/operations.md says which keys a reload applies.
 #include <glog/logging.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <ctime>
@@ -53,6 +54,15 @@ void note_certificates(const TlsContext& before, const Configuration& fresh, Rel
   }
 }
 
+// Returns how a person begins a takeover of this process, which runs with the configuration `node`.
+std::string how_to_take_over(const NodeConfig& node) {
+  if (node.admin.socket.empty()) {
+    return "this needs `admin.socket`, which is not set; restart hatrpcd";
+  }
+  return "systemctl kill -s USR2 --kill-whom=main hatrpcd, or kill -USR2 " +
+         std::to_string(getpid()) + " without systemd";
+}
+
 }  // namespace
 
 // Returns the services and servers of `next`, and those of earlier configurations. Takes no server
@@ -92,7 +102,7 @@ Result<std::vector<std::string>> Daemon::node_changes_of(const Configuration& fr
                 config_file_ +
                     ": error: a reload cannot apply these changes, and nothing is reloaded until a "
                     "takeover or a restart applies them, or you undo them:" +
-                    text + "\n");
+                    text + "\nTo begin a takeover: " + how_to_take_over(applied_.node) + "\n");
   }
   if (!changes.applicable.empty() && in_takeover()) {
     return fail(

@@ -177,6 +177,7 @@ class ReloadNode(Scenario):
             self.assertEqual(status, 409)
             self.assertIn("a reload cannot apply these changes", body)
             self.assertRegex(body, r"workers: \d+ → 2")
+            self.assertIn(f"kill -USR2 {nodes.a.process.pid}", body)
             with Client(nodes) as one, Client(nodes) as other:
                 add(one, 1)
                 add(other, 1)
