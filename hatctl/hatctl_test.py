@@ -490,6 +490,13 @@ endpoints:
         self.assertEqual((done.returncode, done.stdout), (2, ""))
         self.assertIn("no peer is called 'host-b'", done.stderr)
 
+    def test_doctor_prints_nothing_beside_its_findings_if_a_peer_has_a_name(self):
+        config = self.a.folder / "named.yaml"
+        config.write_text(re.sub(r"b: \{link: .*?\}", 'b: {link: "tcp:localhost:1"}', self.a.config.read_text()))
+        done = self.a.hatctl("doctor", "--config", str(config), "--socket", str(self.a.folder / "nowhere.sock"))
+        self.assertRegex(done.stdout, r"(?m)^FAIL  peers +b: ")
+        self.assertEqual(done.stderr, "")
+
     def test_doctor_judges_what_links_are_made_with(self):
         _, checks = self.doctor()
         self.assertIn("links are insecure", checks["security"][0]["text"])

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // hatctl/main.cc: the main function of hatctl: reads the arguments and runs one command.
 #include <curl/curl.h>
+#include <glog/logging.h>
 
 #include <cstdio>
 #include <cstdlib>
@@ -11,6 +12,8 @@
 
 int main(int argc, char** argv) {
   using namespace hat::hatctl;
+  // The daemon's code that some commands use logs what hatctl prints as text of its own.
+  FLAGS_minloglevel = google::GLOG_FATAL;
   const auto options = parse_options({argv + 1, argv + argc}, std::getenv("HATRPCD_SOCKET"));
   if (!options) {
     std::cerr << "hatctl: " << options.error().message << "; see `hatctl --help`\n";
