@@ -32,8 +32,10 @@ LAB = [f"tests/lab/twice.sh {BIN}/{program}" for program in
        ("verbs_test", "verbs_protocols_test", "verbs_rdma_link_test", "verbs_dds_test")]
 LAB += [f"/usr/bin/python3 tests/lab/{test}.py {BIN} {PEERS}" for test in ("daemons_test", "numa_test", "nic_test")]
 
-# Options of ctest that leave out slow tests: label `e2e` has tests that start daemons, `slow` has other slow tests.
-QUICK = ["-LE", "e2e|slow"]
+# Options of ctest that run each GoogleTest program as one test (cmake/hat.cmake).
+PROGRAMS = ["-C", "programs", "-LE", "case"]
+# The same, without slow tests: label `e2e` has tests that start daemons, `slow` has other slow tests.
+QUICK = ["-C", "programs", "-LE", "case|e2e|slow"]
 QUICK_LANGUAGE = ["-R", r"^e2e\.(build\.)?python$"]
 
 SOAK_SECONDS = 600
@@ -282,7 +284,7 @@ def seeds():
 def release_stages():
     return [Stage("house rules", house_rules),
             Stage("build release", build("release")),
-            Stage("release", ctest("release"))]
+            Stage("release", ctest("release", *PROGRAMS))]
 
 
 def full_stages():

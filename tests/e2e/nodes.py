@@ -18,14 +18,20 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "base"))
 from cable import Cable  # noqa: E402
 from free_ports import free_ports  # noqa: E402
 
+# Seconds to wait for something that normally takes less than one: a virtual machine can stand still for 17 s.
+WAIT_S = 30
+# Seconds for a daemon to end. On a virtual machine, daemons that had logged their last line once took 17 s to end.
+END_S = 60
+
+
 class UnixConnection(http.client.HTTPConnection):
     def __init__(self, path):
-        super().__init__("localhost", timeout=10)
+        super().__init__("localhost", timeout=WAIT_S)
         self.path = path
 
     def connect(self):
         self.sock = socket.socket(socket.AF_UNIX)
-        self.sock.settimeout(10)
+        self.sock.settimeout(WAIT_S)
         self.sock.connect(str(self.path))
 
 
@@ -40,11 +46,7 @@ def ask(admin, method, path):
         connection.close()
 
 
-# Seconds for a daemon to end. On a virtual machine, daemons that had logged their last line once took 17 s to end.
-END_S = 60
-
-
-def wait_until(what, holds, seconds=10.0):
+def wait_until(what, holds, seconds=WAIT_S):
     end = time.monotonic() + seconds
     while time.monotonic() < end:
         try:

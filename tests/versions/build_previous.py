@@ -3,7 +3,8 @@
 """tests/versions/build_previous.py: builds the programs of the previous version, which tests/versions/previous names.
 
 The sources come from this repository's git history, and are put into build/previous/source. The programs are in the
-folder build/release/bin there. A second run builds nothing. `./dev bench run versions` builds versions with build().
+folder build/release/bin there. A second run builds nothing. The compiler has a low priority, because tests run at
+the same time. `./dev bench run versions` builds versions with build().
 """
 
 import os
@@ -87,6 +88,7 @@ def build(name, folder, preset, targets, *options):
 
 
 def main():
+    os.nice(10)
     try:
         # Nothing is measured with these programs, so they are not optimized, which would be half of the work.
         build("previous", FOLDER, "release", TARGETS, "-DCMAKE_CXX_FLAGS_RELWITHDEBINFO=-O0")

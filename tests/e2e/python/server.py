@@ -133,7 +133,7 @@ def start(combination, handler):
         kind = {'simple': TServer.TSimpleServer, 'forking': TServer.TForkingServer}
         server = kind[combination.server](processor, socket, *rest)
     threading.Thread(target=server.serve, daemon=True).start()
-    if not socket.listening.wait(10):
+    if not socket.listening.wait(30):
         sys.exit('probe_server: %s does not listen' % combination.address)
     return socket.address
 

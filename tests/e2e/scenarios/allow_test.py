@@ -17,7 +17,7 @@ from thrift.protocol import TBinaryProtocol
 from thrift.transport import TSocket, TTransport
 from tls_test import TlsNodes
 
-WAIT_S = 20
+WAIT_S = 30
 CALL, ONEWAY = 1, 4
 
 

@@ -30,8 +30,6 @@ CALLERS = 6  # of each host with clients
 PAUSE_S = 0.03
 # Outcomes after which the server may have executed the call.
 MAY_BE_EXECUTED = {"link_lost", "upstream_closed"}
-KEEPALIVE_S = 3  # limits.keepalive_timeout
-RECOVERY_S = 6  # the load has followed a change after this time, or this time and KEEPALIVE_S if a host is silent
 
 
 def start_recording_server(host, folder):

@@ -10,24 +10,39 @@ import collections
 import time
 import unittest
 
-from changing_fleet import CLIENT_HOSTS, KEEPALIVE_S, RECOVERY_S, ChangingFleet, calls_by_lane, executed, wrong_calls
+from changing_fleet import CLIENT_HOSTS, LINK_PORT, ChangingFleet, calls_by_lane, executed, wrong_calls
 from fleet import main_in_a_network_namespace
 from network import RESOLV_CONF, TOOLS
 from nodes import wait_until
 from recorded_load import OK
 
 STEADY_S = 3  # time to measure the rate before and after a change
+RECOVERY_S = 6  # within this time, the load has followed a change of a server
 PATIENCE_S = 60  # for the load to follow a change on a slow machine; an ejected peer is tried after 30 s at the latest
 
 
 class FleetTest(unittest.TestCase):
-    def change(self, fleet, load, change, extra_s=0):
-        """Makes a change, and checks that the rate returns, usually within RECOVERY_S and `extra_s`."""
+    def change(self, fleet, load, change, follows):
+        """Makes a change, calls follows(), which waits until the load has followed it, and checks that the rate returns."""
         change()
-        time.sleep(RECOVERY_S + extra_s + STEADY_S)
+        follows()
+        time.sleep(STEADY_S)
         print(f"{fleet.changes[-1][1]}: {self.steady:.0f} calls/s at first, {self.rate_now(load):.0f} calls/s after")
         wait_until(f"{fleet.changes[-1][1]}: half of {self.steady:.0f} calls/s",
                    lambda: self.rate_now(load) > self.steady / 2, PATIENCE_S)
+
+    @staticmethod
+    def recovers():
+        """Waits while clients find out how a server is: no state of a daemon says that they have."""
+        time.sleep(RECOVERY_S)
+
+    @staticmethod
+    def links(fleet, number, count):
+        """Returns a function that waits until `count` daemons with clients have a link to the host."""
+        peer = f"fleet@{fleet.network.hosts[number].address}:{LINK_PORT}"
+        return lambda: wait_until(f"{count} links to {peer}", lambda: sum(
+            link["up"] for client in CLIENT_HOSTS for link in fleet.nodes[client].get("/status")["links"]
+            if link["peer"] == peer) == count, PATIENCE_S)
 
     @staticmethod
     def rate_now(load):
@@ -52,15 +67,15 @@ class FleetTest(unittest.TestCase):
             with fleet.load() as load:
                 time.sleep(STEADY_S)
                 self.steady = self.rate_now(load)
-                self.change(fleet, load, fleet.kill_server)
+                self.change(fleet, load, fleet.kill_server, self.recovers)
                 fleet.start_killed_server()
-                self.change(fleet, load, fleet.drain)
+                self.change(fleet, load, fleet.drain, self.links(fleet, 5, 0))
                 fleet.start_drained()
-                self.change(fleet, load, fleet.add)
-                self.change(fleet, load, fleet.kill_host)
-                self.change(fleet, load, fleet.cut_off, KEEPALIVE_S)
+                self.change(fleet, load, fleet.add, self.links(fleet, 8, len(CLIENT_HOSTS)))
+                self.change(fleet, load, fleet.kill_host, self.links(fleet, 4, 0))
+                self.change(fleet, load, fleet.cut_off, self.links(fleet, 6, 0))
                 fleet.connect()
-                self.change(fleet, load, fleet.slow_down)
+                self.change(fleet, load, fleet.slow_down, self.recovers)
                 self.assert_share(load, "host-7", 0.1)
                 fleet.speed_up()
                 self.assert_returned(fleet, load)

@@ -141,7 +141,8 @@ class HalfOpen(Scenario):
                 waits.join()
                 self.assertEqual(len(failed), 1)
                 self.assertLess(time.monotonic() - began, KEEPALIVE_S + 2)
-                wait_until("host-b has ended the call and its connection too", lambda: upstreams(nodes) == 0)
+                wait_until("host-b has ended the call and its connection too", lambda: upstreams(nodes) == 0,
+                           10)  # the server itself ends the call after 20 s
                 with self.client(nodes) as another:
                     self.assert_fails(lambda: another.add(1, 2), "peer_unreachable")
             wait_until("the link is up again", lambda: nodes.a.get("/status")["links"][0]["up"])

@@ -39,6 +39,40 @@ def descriptors(process):
     return len(list(pathlib.Path(f"/proc/{process.pid}/fd").iterdir()))
 
 
+class Mesh:
+    """`count` daemons, each of which has `links` links to each other one. `number` is unique in the test."""
+
+    def __init__(self, number, count, link_idle, links):
+        self.number, self.count, self.link_idle, self.links = number, count, link_idle, links
+        self.nodes = []
+
+    def start(self, start_node):
+        """Starts the daemons with start_node(configuration)."""
+        addresses = {f"host-{self.number}-{number}": f"tcp:127.{self.number}.0.{number}:{LINK_PORT}"
+                     for number in range(1, self.count + 1)}
+        for name, address in addresses.items():
+            peers = {other: {"link": link} for other, link in addresses.items() if other != name}
+            self.nodes.append(start_node({
+                "node": name, "workers": WORKERS, "fabric": "tcp", "peers": peers,
+                "link": {"listen": address, "insecure": True}, "limits": {"link_idle": self.link_idle}}))
+
+    def wait_for_links(self):
+        for node in self.nodes:
+            wait_until(f"{node.name} has its links", lambda its=node: sum(
+                link["up"] for link in its.get("/status")["links"]) == self.links * (self.count - 1), 60)
+
+    def kill(self):
+        for node in self.nodes:
+            node.process.kill()
+        for node in self.nodes:
+            node.process.wait()
+            node.process = None
+
+    def mean(self, of_process):
+        """Returns the mean of a function of the daemons' processes."""
+        return sum(of_process(node.process) for node in self.nodes) / self.count
+
+
 class IdleMesh(Fleet):
     def setUp(self):
         super().setUp()
@@ -46,50 +80,38 @@ class IdleMesh(Fleet):
         self.assertGreaterEqual(hard, DESCRIPTORS, "raise the limit of open files (ulimit -Hn) for this test")
         resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, DESCRIPTORS), hard))
 
-    def share_of_a_core(self, count, link_idle, links):
-        """Starts `count` daemons; returns the part of a core that each uses, once each has `links` links to each other one.
+    def shares_of_a_core(self, *meshes):
+        """Starts the meshes. Returns for each the part of a core that a daemon uses, measured in the same seconds.
 
         Checks that an idle link hardly needs memory.
         """
-        addresses = {f"host-{number}": f"tcp:127.1.0.{number}:{LINK_PORT}" for number in range(1, count + 1)}
-        running = []
         try:
-            for name, address in addresses.items():
-                peers = {other: {"link": link} for other, link in addresses.items() if other != name}
-                running.append(self.start_node({
-                    "node": name, "workers": WORKERS, "fabric": "tcp", "peers": peers,
-                    "link": {"listen": address, "insecure": True}, "limits": {"link_idle": link_idle}}))
-            for node in running:
-                wait_until(f"{node.name} has its links", lambda its=node: sum(
-                    link["up"] for link in its.get("/status")["links"]) == links * (count - 1), 60)
+            for mesh in meshes:
+                mesh.start(self.start_node)
+            for mesh in meshes:
+                mesh.wait_for_links()
             time.sleep(SETTLE_S)
-            before = [cpu_seconds(node.process) for node in running]
-            began = time.monotonic()
+            before = [(mesh.mean(cpu_seconds), time.monotonic()) for mesh in meshes]
             time.sleep(SECONDS)
-            used = sum(cpu_seconds(node.process) - start for node, start in zip(running, before))
-            share = used / (time.monotonic() - began) / count
-            memory = sum(own_mib(node.process) for node in running) / count
-            opened = sum(descriptors(node.process) for node in running) / count
+            shares = [(mesh.mean(cpu_seconds) - used) / (time.monotonic() - began)
+                      for mesh, (used, began) in zip(meshes, before)]
+            for mesh, share in zip(meshes, shares):
+                memory = mesh.mean(own_mib)
+                print(f"{mesh.count} daemons with {WORKERS} workers each, link_idle {mesh.link_idle}: each uses "
+                      f"{share:.2%} of a core, {memory:.1f} MiB and {mesh.mean(descriptors):.0f} descriptors", flush=True)
+                both_ways = 2 * mesh.links * (mesh.count - 1)
+                self.assertLess(memory, MIB_MAX + both_ways * LINK_MIB_MAX)
         finally:
-            for node in running:
-                node.process.kill()
-            for node in running:
-                node.process.wait()
-                node.process = None
-            for folder in self.folder.glob("host-*"):
-                folder.rename(folder.with_name(f"{count}-{folder.name}-{link_idle}"))
-        print(f"{count} daemons with {WORKERS} workers each, link_idle {link_idle}: each uses {share:.2%} of a core, "
-              f"{memory:.1f} MiB and {opened:.0f} descriptors", flush=True)
-        both_ways = 2 * links * (count - 1)
-        self.assertLess(memory, MIB_MAX + both_ways * LINK_MIB_MAX)
-        return share
+            for mesh in meshes:
+                mesh.kill()
+        return shares
 
-    def test_a_large_mesh_hardly_uses_the_processor(self):
-        self.assertLess(self.share_of_a_core(NODES, "5min", links=1), SHARE_MAX)
-
-    def test_links_of_all_workers_cost_more(self):
-        self.assertLess(self.share_of_a_core(FEW_NODES, "5min", links=1),
-                        self.share_of_a_core(FEW_NODES, "0s", links=WORKERS) / 2)
+    def test_idle_links_hardly_use_the_processor(self):
+        large, few, of_all_workers = self.shares_of_a_core(
+            Mesh(1, NODES, "5min", links=1), Mesh(2, FEW_NODES, "5min", links=1),
+            Mesh(3, FEW_NODES, "0s", links=WORKERS))
+        self.assertLess(large, SHARE_MAX)
+        self.assertLess(few, of_all_workers / 2, "links of all workers cost more")
 
 
 if __name__ == "__main__":

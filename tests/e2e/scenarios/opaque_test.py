@@ -46,7 +46,7 @@ class Opaque(Scenario):
     def connect(nodes):
         host, _, port = nodes.endpoints["Probe"].removeprefix("tcp:").rpartition(":")
         stream = socket.create_connection((host, int(port)))
-        stream.settimeout(10)
+        stream.settimeout(30)
         return stream
 
     @staticmethod
@@ -113,7 +113,7 @@ class Opaque(Scenario):
 
         with self.nodes(serve) as nodes, self.connect(nodes) as stream:
             stream.sendall(TLS_BEGIN)
-            self.assertTrue(come.wait(10))
+            self.assertTrue(come.wait(30))
             nodes.b.process.kill()
             nodes.b.process.wait()
             with self.assertRaises(ConnectionResetError):

@@ -74,7 +74,7 @@ class EchoServer:
 
     def seconds_of_an_echo(self):
         code = ("import socket, sys, time\nbegun = time.monotonic()\n"
-                "with socket.create_connection(('127.0.0.1', int(sys.argv[1])), timeout=10) as stream:\n"
+                "with socket.create_connection(('127.0.0.1', int(sys.argv[1])), timeout=30) as stream:\n"
                 "  stream.sendall(b'x')\n  assert stream.recv(1) == b'x'\nprint(time.monotonic() - begun)")
         environment = preloaded({f"127.0.0.1:{self.nobody}": self.path})
         done = subprocess.run([PYTHON, "-c", code, str(self.nobody)], env=environment, text=True,
@@ -83,7 +83,7 @@ class EchoServer:
 
     def silent_client(self, data=b""):
         client = socket.socket(socket.AF_UNIX)
-        client.settimeout(10)
+        client.settimeout(30)
         client.connect(str(self.path))
         client.sendall(data)
         return client
@@ -139,7 +139,7 @@ class Faults(Scenario):
 
     def test_a_server_that_is_killed(self):
         with EchoServer() as server, EchoServer() as other, socket.socket(socket.AF_UNIX) as client:
-            client.settimeout(10)
+            client.settimeout(30)
             client.connect(str(server.path))
             client.sendall(greeting())
             self.assertEqual(len(client.recv(32, socket.MSG_WAITALL)), 32)
@@ -300,7 +300,7 @@ class HatctlRun(StockScenario):
         log = self.nodes.b.log()
         self.assertIn(f"serves.Probe: no connection to shm:{self.server_ring}: No such file or directory", log)
         server.process.terminate()
-        server.process.wait(10)
+        server.process.wait(30)
         again = self.serve(self.hatctl(self.nodes.b, "--"))
         with Client(self.nodes) as calls:
             self.assertEqual(calls.add(1, 2), 3)

@@ -178,7 +178,7 @@ assert epoll.poll(0.1) == []
                     self.assertEqual(program.stdout.readline(), b"up\n")
                     time.sleep(0.2)
                     echo.send_signal(signal.SIGKILL)
-                    self.assertEqual(program.wait(10), 0)
+                    self.assertEqual(program.wait(30), 0)
 
     def tcp_instead(self, rings):
         """Runs a program whose ring does not work; checks that the program uses TCP instead, and returns its stderr."""
@@ -189,12 +189,12 @@ assert epoll.poll(0.1) == []
             with subprocess.Popen([PYTHON, "-c", code], stderr=subprocess.PIPE, text=True,
                                   env=preloaded({rings.get("address", f"127.0.0.1:{port}"):
                                                  rings["path"]})) as program:
-                listener.settimeout(20)
+                listener.settimeout(30)
                 with listener.accept()[0] as stream:
                     stream.sendall(b"tcp")
                 listener.accept()[0].close()
                 errors = program.stderr.read()
-                self.assertEqual(program.wait(10), 0, errors)
+                self.assertEqual(program.wait(30), 0, errors)
                 return errors
 
     def test_a_ring_that_does_not_answer(self):

@@ -29,7 +29,7 @@ PORT, NOBODY, RING = int(sys.argv[1]), int(sys.argv[2]), sys.argv[3]
 def unbound():
     listener = socket.socket()
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    listener.settimeout(10)
+    listener.settimeout(30)
     return listener
 
 
@@ -48,7 +48,7 @@ class Client:
         self.thread.start()
 
     def connect(self, port):
-        self.stream = socket.create_connection(("127.0.0.1", port), timeout=10)
+        self.stream = socket.create_connection(("127.0.0.1", port), timeout=30)
 
     def connected(self):
         self.thread.join()
@@ -88,7 +88,7 @@ class Talk(unittest.TestCase):
         for port in ports:
             client = Client(port)
             with listener.accept()[0] as stream:
-                stream.settimeout(10)
+                stream.settimeout(30)
                 with client.connected() as asker:
                     asker.sendall(b"question")
                     self.assertEqual(stream.recv(8, socket.MSG_WAITALL), b"question")
@@ -123,7 +123,7 @@ class Listening(Talk):
 
     def test_many_of_one_kind_do_not_hold_up_the_other(self):
         with listening() as listener, contextlib.ExitStack() as ends:
-            listener.settimeout(10)
+            listener.settimeout(30)
             for _ in range(10):
                 for family, address in ((socket.AF_INET, ("127.0.0.1", PORT)), (socket.AF_UNIX, RING)):
                     ends.enter_context(socket.socket(family)).connect(address)
@@ -193,7 +193,7 @@ class Listening(Talk):
         with listening() as listener:
             thread, ended = accept_in_a_thread(listener)
             listener.shutdown(socket.SHUT_RDWR)
-            thread.join(5)
+            thread.join(30)
             self.assertEqual(ended, [errno.EINVAL])
 
     def test_listens_again_after_shutdown(self):
@@ -210,7 +210,7 @@ class Listening(Talk):
             thread, ended = accept_in_a_thread(listener)
             os.dup2(file.fileno(), listener.fileno())
             signal.pthread_kill(thread.ident, signal.SIGUSR1)
-            thread.join(5)
+            thread.join(30)
             signal.signal(signal.SIGUSR1, before)
             self.assertEqual(ended, [errno.ENOTSOCK])
 
@@ -264,26 +264,26 @@ class Listening(Talk):
                 self.talk(listener)
 
     def test_an_executed_program_accepts_over_tcp(self):
-        code = ("import socket, sys; listener = socket.socket(fileno=int(sys.argv[1])); listener.settimeout(10);"
+        code = ("import socket, sys; listener = socket.socket(fileno=int(sys.argv[1])); listener.settimeout(30);"
                 "stream = listener.accept()[0]; stream.sendall(b'new program')")
         with listening() as listener:
             with subprocess.Popen([sys.executable, "-c", code, str(listener.fileno())],
                                   pass_fds=[listener.fileno()]) as program:
                 with Client(PORT).connected() as client:
                     self.assertEqual(client.recv(11, socket.MSG_WAITALL), b"new program")
-                self.assertEqual(program.wait(10), 0)
+                self.assertEqual(program.wait(30), 0)
             self.talk(listener)
 
     def test_an_executed_program_gets_the_socket_as_its_standard_input(self):
         """The child of a vfork duplicates the socket to another number, and the original is closed by the exec."""
-        code = ("import socket; listener = socket.socket(fileno=0); listener.settimeout(10);"
+        code = ("import socket; listener = socket.socket(fileno=0); listener.settimeout(30);"
                 "stream = listener.accept()[0]; stream.sendall(b'new program')")
         with listening() as listener:
             self.assertFalse(os.get_inheritable(listener.fileno()))
             with subprocess.Popen([sys.executable, "-c", code], stdin=listener) as program:
                 with Client(PORT).connected() as client:
                     self.assertEqual(client.recv(11, socket.MSG_WAITALL), b"new program")
-                self.assertEqual(program.wait(10), 0)
+                self.assertEqual(program.wait(30), 0)
             self.talk(listener)
 
     def test_another_program_keeps_its_standard_input(self):
@@ -316,7 +316,7 @@ class Listening(Talk):
                 ours.close()
                 _, control, _, _ = theirs.recvmsg(1, socket.CMSG_LEN(4))
                 listener = socket.socket(fileno=array.array("i", control[0][2])[0])
-                listener.settimeout(10)
+                listener.settimeout(30)
                 with listener.accept()[0] as stream:
                     stream.sendall(b"received")
                 status = 0
@@ -341,10 +341,10 @@ class Greeting(unittest.TestCase):
     def setUp(self):
         self.listener = self.enterContext(listening())
         self.client = self.enterContext(socket.socket(socket.AF_UNIX))
-        self.client.settimeout(10)
+        self.client.settimeout(30)
         self.client.connect(RING)
         self.stream = self.enterContext(self.listener.accept()[0])
-        self.stream.settimeout(10)
+        self.stream.settimeout(30)
 
     def test_a_slow_greeting(self):
         self.assertEqual(self.stream.getpeername()[0], "127.0.0.1")
@@ -371,7 +371,7 @@ class Greeting(unittest.TestCase):
         self.client.sendall(self.WHOLE[9:])
         self.client.recv(32, socket.MSG_WAITALL)
         self.client.close()
-        thread.join(5)
+        thread.join(30)
         self.assertEqual(came, [b""])
 
     def test_a_client_that_leaves(self):

@@ -30,8 +30,8 @@ import unittest
 HOST, PORT = sys.argv[1], int(sys.argv[2])
 
 
-def connect(timeout=10):
-    stream = socket.create_connection((HOST, PORT), timeout=10)
+def connect(timeout=30):
+    stream = socket.create_connection((HOST, PORT), timeout=30)
     stream.settimeout(timeout)
     return stream
 
@@ -97,7 +97,7 @@ class Blocking(unittest.TestCase):
             thread.start()
             time.sleep(0.2)
             stream.shutdown(socket.SHUT_RDWR)
-            thread.join(5)
+            thread.join(30)
             self.assertEqual(ended, [b""])
 
     def test_peek_and_how_much_is_there(self):
@@ -211,7 +211,7 @@ class Descriptors(unittest.TestCase):
     def test_duplicates_are_one_connection(self):
         stream = connect()
         other = socket.socket(fileno=os.dup(stream.fileno()))
-        other.settimeout(10)
+        other.settimeout(30)
         stream.sendall(b"ab")
         self.assertEqual(other.recv(1), b"a")
         stream.close()
@@ -257,7 +257,7 @@ class Descriptors(unittest.TestCase):
             signal.siginterrupt(signal.SIGUSR1, True)
             os.dup2(a.fileno(), stream.fileno())
             signal.pthread_kill(thread.ident, signal.SIGUSR1)
-            thread.join(5)
+            thread.join(30)
             signal.signal(signal.SIGUSR1, before)
             self.assertEqual(came, [b""])
             a.close()
@@ -325,7 +325,7 @@ class Waiting(unittest.TestCase):
             with contextlib.suppress(BlockingIOError):
                 while True:
                     sent += stream.send(bytes(100_000))
-            stream.settimeout(10)
+            stream.settimeout(30)
             receive(stream, sent)
             self.assertEqual(poll.poll(5000), [(stream.fileno(), select.POLLOUT)])
 

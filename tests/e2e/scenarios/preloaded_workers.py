@@ -68,7 +68,7 @@ class SharedSocket(Talk):
                         return
 
     def connect(self, last=b"c"):
-        with socket.create_connection(("127.0.0.1", PORT), timeout=10) as client:
+        with socket.create_connection(("127.0.0.1", PORT), timeout=30) as client:
             self.assertEqual(client.recv(3, socket.MSG_WAITALL), b"tcp")
             client.sendall(last)
 
@@ -85,15 +85,15 @@ class SharedSocket(Talk):
         thread.start()
         for _ in range(self.CONNECTIONS):
             self.connect()
-        with socket.create_connection(("127.0.0.1", NOBODY), timeout=10) as client:
+        with socket.create_connection(("127.0.0.1", NOBODY), timeout=30) as client:
             self.assertEqual(client.recv(3, socket.MSG_WAITALL), b"tcp")
             client.sendall(b"q")
-        thread.join(10)
+        thread.join(30)
         self.assertFalse(thread.is_alive())
         for _ in children:
             self.connect(b"q")
         for child in children:
-            self.assertEqual(child.wait(10), 0)
+            self.assertEqual(child.wait(30), 0)
 
     def test_a_duplicate_stays_blocking(self):
         with self.blocking() as listener, listener.dup() as other:
@@ -183,7 +183,7 @@ class Space(unittest.TestCase):
                 left = left[stream.send(left):]
 
     def read_all(self):
-        with socket.create_connection(("127.0.0.1", NOBODY), timeout=10) as client:
+        with socket.create_connection(("127.0.0.1", NOBODY), timeout=30) as client:
             while client.recv(65536):
                 pass
 
@@ -243,7 +243,7 @@ class OneThread(unittest.TestCase):
         return 0
 
     def connect(self):
-        stream = self.enterContext(socket.create_connection(("127.0.0.1", NOBODY), timeout=10))
+        stream = self.enterContext(socket.create_connection(("127.0.0.1", NOBODY), timeout=30))
         self.assertEqual(stream.recv(1), b"h")
         return stream
 

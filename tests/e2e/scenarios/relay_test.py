@@ -38,7 +38,7 @@ class Relay(Scenario):
                 with contextlib.suppress(OSError):
                     while True:
                         stream = listener.accept()[0]
-                        stream.settimeout(10)
+                        stream.settimeout(30)
                         self.addCleanup(stream.close)
                         self.accepted.put(stream)
 
@@ -53,12 +53,12 @@ class Relay(Scenario):
     @staticmethod
     def connect(nodes):
         host, _, port = nodes.endpoints["Probe"].removeprefix("tcp:").rpartition(":")
-        return socket.create_connection((host, int(port)), timeout=10)
+        return socket.create_connection((host, int(port)), timeout=30)
 
     def log_in(self, client):
         """Makes one call, which opens the upstream connection; returns the server's socket of this connection."""
         client.sendall(message(CALL, b"ping"))
-        server = self.accepted.get(timeout=10)
+        server = self.accepted.get(timeout=30)
         self.assertIn(b"ping", read_frame(server))
         server.sendall(message(REPLY, b"ping"))
         self.assertIn(b"ping", read_frame(client))
@@ -105,7 +105,7 @@ class Relay(Scenario):
             self.assertEqual(server.recv(1), b"", "the server must see that its client has gone")
             self.assertLess(time.monotonic() - began, 2)
             server.close()
-            wait_until("host-a has no open connection", lambda: nodes.a.get("/status")["connections_open"] == 0, 5)
+            wait_until("host-a has no open connection", lambda: nodes.a.get("/status")["connections_open"] == 0)
 
     def test_a_client_that_says_its_end_and_reads_on(self):
         with self.nodes() as nodes, self.connect(nodes) as client:

@@ -37,14 +37,14 @@ from thrift.transport import TTransport  # noqa: E402
 QUICK_S = 1.0  # how long a good client's call may take while hostile clients or servers run
 
 
-def ring_client(path, timeout_ms=20_000):
+def ring_client(path, timeout_ms=30_000):
     transport = TTransport.TFramedTransport(hatrpc.TShmSocket(path))
     transport._TFramedTransport__trans.setTimeout(timeout_ms)
     return transport, ProbeOfTomorrow.Client(TBinaryProtocol.TBinaryProtocol(transport))
 
 
 @contextlib.contextmanager
-def calls_to(path, timeout_ms=20_000):
+def calls_to(path, timeout_ms=30_000):
     transport, calls = ring_client(path, timeout_ms)
     transport.open()
     try:

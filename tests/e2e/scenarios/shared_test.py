@@ -41,7 +41,7 @@ class RawClient:
 
     def __init__(self, address, transport, protocol):
         host, _, port = address.removeprefix("tcp:").rpartition(":")
-        self.socket = socket.create_connection((host, int(port)), timeout=20)
+        self.socket = socket.create_connection((host, int(port)), timeout=30)
         self.framed = transport == "framed"
         self.protocol = protocol
         self.held = b""

@@ -53,7 +53,7 @@ class Unlisted(Scenario):
     def assert_nothing_is_left(self, nodes):
         for node, name in ((nodes.a, "hatrpc_connections_open"),
                            (nodes.b, "hatrpc_upstream_connections_open")):
-            wait_until(f"{name} of {node.name} is 0", lambda: gauge(node, name) == 0, 5)
+            wait_until(f"{name} of {node.name} is 0", lambda: gauge(node, name) == 0)
 
     def test_gos_oneway_calls_over_every_transport_and_protocol(self):
         with self.nodes() as nodes:
@@ -66,14 +66,14 @@ class Unlisted(Scenario):
             f"  {service}: {{functions: {{add: {{}}}}}}\n" for service in services)
         with self.nodes(add_is_listed, modes={service: {"mode": "shared"} for service in services}) as nodes:
             self.run_clients(nodes, ["add", "oneway", "many"])
-            wait_until("host-a has no client connection", lambda: gauge(nodes.a, "hatrpc_connections_open") == 0, 5)
+            wait_until("host-a has no client connection", lambda: gauge(nodes.a, "hatrpc_connections_open") == 0)
 
     def test_a_deadline_closes_the_connection_and_never_answers(self):
         timed = "hatrpc_manifest: 1\nservices: {Probe0: {hint: {timeout_ms: 400}}}\n"
         call = bytes.fromhex("80010001 00000004") + b"note" + bytes.fromhex("00000001 0b0001 00000001") + b"w\0"
         with self.nodes(timed) as nodes:
             host, _, port = nodes.endpoints["Probe0"].removeprefix("tcp:").rpartition(":")
-            with socket.create_connection((host, int(port)), timeout=10) as stream:
+            with socket.create_connection((host, int(port)), timeout=30) as stream:
                 began = time.monotonic()
                 stream.sendall(call)
                 self.assertEqual(stream.recv(100), b"", "the daemon must not answer a call that may be oneway")

@@ -27,7 +27,8 @@ PREVIOUS = (ROOT / "build/previous/source/build/release/bin").resolve()
 MIXED = {"an older daemon at the client": (PREVIOUS, PROGRAMS), "an older daemon at the server": (PROGRAMS, PREVIOUS)}
 # The programs of hatctl or hintgen, and of the daemons.
 EITHER = {"older daemons": (PROGRAMS, PREVIOUS), "newer daemons": (PREVIOUS, PROGRAMS)}
-HATCTL = (["status"], ["routes"], ["routes", "Probe.add"], ["top", "--once"], ["slow"], ["advise"], ["certs"], ["ping"],
+HATCTL = (["status"], ["routes"], ["routes", "Probe.add"], ["top", "--once"], ["slow"], ["explain", "Probe.add"],
+          ["peers"], ["connections"], ["advise"], ["certs"], ["ping"],
           ["metrics"], ["reload", "--dry-run"], ["reload"], ["calibrate", "host-b"])
 
 
