@@ -113,9 +113,14 @@ Examples:
     CommandHelp{Command::kSlow, "slow",
                 R"(usage: hatctl slow [WANTED] [--json]
 
-Shows the slowest calls of this node's clients in the last one to two minutes, first
-by function and peer with the place that took most of the time, and then up to 20 of
-them with the time at each place:
+Shows first the calls of this node's clients without a reply yet, from an age of
+0.1 s on, by function and peer: how many connections have such a call (the oldest one
+of each counts), the age of the oldest, and the cause of the wait. A server that hangs
+is there. "if it is not oneway": no manifest lists the function, so no reply may come.
+
+Then shows the slowest calls that ended in the last one to two minutes, first by
+function and peer with the place that took most of the time, and then up to 20 of them
+with the time at each place:
 
   TOOK     from the first byte of the request to the last byte of the reply, or until
            hatrpcd answered itself, or the client closed its connection
@@ -140,6 +145,7 @@ is 1 if there is no such function, or if several services have one with this nam
 Examples:
   hatctl slow
   hatctl slow HatKV.get
+  hatctl slow --json | jq -r '.waiting[] | [.peer, .calls, .oldest_us] | @tsv'
   hatctl slow --json | jq -r '.slow[] | [.peer, .took_us, .server_us] | @tsv'
 )"},
     CommandHelp{Command::kExplain, "explain",
@@ -179,7 +185,7 @@ Shows each peer, and each address of a DNS name, as this node sees it:
   VERSION      the version of the link's format that both daemons know
   LANES        RDMA lanes, with the reason of those that carry no calls
   CONNECTIONS  connections of clients that use the peer
-  IN FLIGHT    calls that are not answered
+  IN FLIGHT    calls that are not answered, and the age of the oldest from 0.1 s on
   CALLS        that were sent to the peer since this hatrpcd process began, also if it
                took over from another one; a call that was sent again counts again
   ZONE         "near": in the zone of this node

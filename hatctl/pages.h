@@ -34,11 +34,17 @@ std::string advice_text(const nlohmann::json& advice, const Terminal& terminal);
 nlohmann::json advice_wanted(nlohmann::json advice, const std::string& wanted);
 
 // Returns `slow`, the answer to GET /slow, reduced to the functions that `wanted` names, as text:
-// first by function and peer, then the calls.
+// first the calls without a reply yet, then those that have ended, by function and peer and one by
+// one.
 std::string slow_text(const nlohmann::json& slow, const std::string& wanted, double unix_now,
                       const Terminal& terminal);
 // Returns `slow`, reduced to the functions that `wanted` names, as in routes_wanted().
 nlohmann::json slow_wanted(nlohmann::json slow, const std::string& wanted);
+// Returns the calls without a reply yet in `slow`, the answer to GET /slow, as text; empty if there
+// are none, or if hatrpcd is too old to report them.
+std::string waiting_text(const nlohmann::json& slow, const Terminal& terminal);
+// Returns the age of an unanswered call as text: "450 ms", "12.3 s", "3 min 12 s".
+std::string wait_text(double seconds);
 
 // Returns `answer`, the answer to GET /peers, as text.
 std::string peers_text(const nlohmann::json& answer, const Terminal& terminal);

@@ -61,6 +61,13 @@ std::string zone_text(const json& peer) {
   return peer.at("is_near") ? zone + " (near)" : zone;
 }
 
+// Returns the number of unanswered calls, and the age of the oldest one if it waits: "3 (12 s)".
+std::string in_flight_text(const json& peer) {
+  const json oldest = peer.value("oldest_unanswered_s", json());  // an older hatrpcd has none
+  return peer.at("unanswered").dump() +
+         (oldest.is_null() ? "" : " (" + wait_text(oldest.get<double>()) + ")");
+}
+
 std::string main_table(const json& peers, const Terminal& terminal) {
   Table table({{"PEER"},
                {"ADDRESS"},
@@ -76,8 +83,7 @@ std::string main_table(const json& peers, const Terminal& terminal) {
     const json& version = peer.at("link_version");
     table.add({shown_text(peer.at("peer")), shown_text(peer.at("address")),
                peer_link_text(peer.at("workers")), version.is_null() ? "-" : version.dump(),
-               peer_lanes_text(peer.at("workers")), peer.at("streams").dump(),
-               peer.at("unanswered").dump(),
+               peer_lanes_text(peer.at("workers")), peer.at("streams").dump(), in_flight_text(peer),
                count_text(static_cast<double>(peer.at("calls").get<uint64_t>())),
                peer.at("weight").dump(), zone_text(peer)});
   }

@@ -9,9 +9,9 @@
 
 namespace hat::hatctl {
 
-// Returns a line for each reason why `answer`, to GET /peers, /connections or /explain, lacks
-// reports of workers; empty if it is complete. The answer to /connections has no key `left_out`,
-// because it is as long as the user wishes.
+// Returns a line for each reason why `answer`, to GET /peers, /connections, /explain or /slow,
+// lacks reports of workers; empty if it is complete. The answers to /connections and /slow have no
+// key `left_out`, because they only have the first ones.
 inline std::string report_gaps(const nlohmann::json& answer) {
   std::string text;
   if (const uint64_t silent = answer.at("workers_silent"); silent != 0) {

@@ -11,6 +11,7 @@
 
 #include "base/quantities.h"
 #include "hatctl/pages.h"
+#include "hatctl/report_gaps.h"
 
 namespace hat::hatctl {
 namespace {
@@ -131,25 +132,33 @@ std::string calls_text(const json& calls, double unix_now, const Terminal& termi
 }  // namespace
 
 json slow_wanted(json slow, const std::string& wanted) {
-  json kept = json::array();
-  for (const json& call : slow.at("slow")) {
-    if (wanted.empty() || wanted == call.at("service").get<std::string>() ||
-        wanted == name_of(call)) {
-      kept.push_back(call);
+  for (const char* list : {"slow", "waiting"}) {
+    if (!slow.contains(list)) continue;  // an older hatrpcd
+    json kept = json::array();
+    for (const json& call : slow.at(list)) {
+      if (wanted.empty() || wanted == call.at("service").get<std::string>() ||
+          wanted == name_of(call)) {
+        kept.push_back(call);
+      }
     }
+    slow[list] = kept;
   }
-  slow["slow"] = kept;
   return slow;
 }
 
 std::string slow_text(const json& slow, const std::string& wanted, double unix_now,
                       const Terminal& terminal) {
+  const std::string waiting = waiting_text(slow, terminal);
+  std::string text = slow.contains("workers_silent") ? report_gaps(slow) : "";
+  if (!waiting.empty()) text += waiting + "\n";
   const json& calls = slow.at("slow");
   if (calls.empty()) {
-    return wanted.empty() ? "no call of a local client has ended in the last minutes\n"
-                          : "no call of " + wanted + " is among the slowest of the last minutes\n";
+    return text + (wanted.empty()
+                       ? "no call of a local client has ended in the last minutes\n"
+                       : "no call of " + wanted + " is among the slowest of the last minutes\n");
   }
-  return groups_text(calls, terminal) + "\n" + calls_text(calls, unix_now, terminal);
+  if (!waiting.empty()) text += "calls that have ended:\n";
+  return text + groups_text(calls, terminal) + "\n" + calls_text(calls, unix_now, terminal);
 }
 
 }  // namespace hat::hatctl

@@ -84,6 +84,51 @@ TEST(Slow, SaysIfThereWereNoCalls) {
             "no call of Kv.get is among the slowest of the last minutes\n");
 }
 
+json waiting(const char* method, const char* peer, int worker, int calls, double seconds) {
+  return {{"service", "Kv"},  {"method", method},          {"peer", peer},
+          {"worker", worker}, {"waits_for", "reply"},      {"may_be_oneway", false},
+          {"calls", calls},   {"oldest_us", seconds * 1e6}};
+}
+
+TEST(Slow, ShowsCallsWithoutAReplyFirst) {
+  json unsent = waiting("put", "", 0, 1, 0.25);
+  unsent["waits_for"] = "to_be_sent";
+  json unknown = waiting("log", "host-b", 0, 1, 0.125);
+  unknown["may_be_oneway"] = true;
+  const json slow = {{"slow", {call("get", "host-b", 40, 2)}},
+                     {"waiting",
+                      {waiting("get", "host-c", 1, 2, 200), waiting("get", "host-c", 0, 1, 12.3),
+                       unsent, unknown}},
+                     {"workers", 2},
+                     {"workers_silent", 0}};
+  const std::string text = slow_text(slow, "", 1012, kToAPipe);
+  const std::string first = text.substr(0, text.find("\n\n"));
+  EXPECT_THAT(first, MatchesRegex("calls without a reply yet:\n"
+                                  "FUNCTION +PEER +CONNECTIONS +OLDEST +WAITS FOR\n"
+                                  "Kv.get +host-c +3 +3 min 20 s +the reply\n"
+                                  "Kv.put +- +1 +250 ms +a link, a lane or space\n"
+                                  "Kv.log +host-b +1 +125 ms +the reply, if it is not oneway"));
+  EXPECT_THAT(text, HasSubstr("\n\ncalls that have ended:\nFUNCTION"));
+}
+
+TEST(Slow, SaysIfNoCallHasEndedWhileCallsWait) {
+  const json slow = {{"slow", json::array()},
+                     {"waiting", {waiting("get", "host-c", 0, 1, 12)}},
+                     {"workers", 2},
+                     {"workers_silent", 1}};
+  const std::string text = slow_text(slow, "", 1000, kToAPipe);
+  EXPECT_THAT(text, AllOf(HasSubstr("1 of 2 workers did not answer in time"), HasSubstr("host-c"),
+                          HasSubstr("\n\nno call of a local client has ended")));
+}
+
+TEST(Slow, SelectsFunctionsOfCallsWithoutAReply) {
+  const json slow = {{"slow", json::array()},
+                     {"waiting", {waiting("get", "b", 0, 1, 1), waiting("put", "b", 0, 1, 1)}}};
+  EXPECT_EQ(slow_wanted(slow, "Kv").at("waiting").size(), 2u);
+  EXPECT_EQ(slow_wanted(slow, "Kv.put").at("waiting").size(), 1u);
+  EXPECT_FALSE(slow_wanted({{"slow", json::array()}}, "Kv").contains("waiting"));
+}
+
 TEST(Slow, SelectsFunctions) {
   const json slow = {{"slow", {call("get", "b", 2, 1), call("put", "b", 2, 1)}}};
   EXPECT_EQ(slow_wanted(slow, "").at("slow").size(), 2u);

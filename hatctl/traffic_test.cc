@@ -84,6 +84,19 @@ TEST(Peers, ALineHasTheLinksOfAllWorkers) {
               HasSubstr("host-b, host-c, host-d, host-e, host-f"));
 }
 
+TEST(Peers, ShowsForHowLongTheOldestCallWaits) {
+  json waits = peer_row("host-b", {link_of_worker("up", 70)});
+  waits["oldest_unanswered_s"] = 12.34;
+  json none = peer_row("host-c", {link_of_worker("up", 70)});
+  none["oldest_unanswered_s"] = nullptr;
+  const json older = peer_row("host-d", {link_of_worker("up", 70)});
+  const std::string text = peers_text(peers_answer({waits, none, older}), kUnlimited);
+  EXPECT_THAT(line_that_begins_with(text, "host-b"), HasSubstr(" 3 (12.3 s) "));
+  for (const char* peer : {"host-c", "host-d"}) {
+    EXPECT_THAT(line_that_begins_with(text, peer), AllOf(HasSubstr(" 3 "), Not(HasSubstr("("))));
+  }
+}
+
 TEST(Peers, ShowsForHowLongCallsAvoidAPeerAndWhy) {
   json failing = peer_row("host-b", {link_of_worker("up", 70)});
   const auto avoided = [](const char* state, double left, int failures) -> json {

@@ -104,6 +104,12 @@ struct SlowCallReport {
   CallRecord call;
 };
 
+// Calls of one worker's clients that wait for their replies.
+struct UnansweredReport {
+  size_t worker = 0;
+  UnansweredCalls waiting;
+};
+
 // The spans of calls since the start; none if the node has no key `tracing`.
 struct SpanCounts {
   uint64_t written = 0;  // to the file of the key `tracing`
@@ -188,6 +194,9 @@ class Control {
   virtual std::vector<LearnedReport> learned() const = 0;
   // Returns the slowest calls of the last minutes, in no order.
   virtual std::vector<SlowCallReport> slowest_calls() const = 0;
+  // Returns the calls that wait for their replies; of each worker at most `most` reports, those
+  // with the oldest calls.
+  virtual WorkersReport<UnansweredReport> unanswered_calls(size_t most) const = 0;
   virtual AccessLogCounts access_log() const = 0;
   virtual SpanCounts spans() const = 0;
   virtual std::string fabric() const = 0;  // describes the RDMA fabric, or says why there is none

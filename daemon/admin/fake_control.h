@@ -54,6 +54,10 @@ class FakeControl final : public Control {
   }
   std::vector<LearnedReport> learned() const override { return learned_reports; }
   std::vector<SlowCallReport> slowest_calls() const override { return slow_reports; }
+  WorkersReport<UnansweredReport> unanswered_calls(size_t most) const override {
+    most_reports = most;
+    return {silent_workers, left_out, unanswered_reports};
+  }
   AccessLogCounts access_log() const override { return logged; }
   SpanCounts spans() const override { return span_counts; }
   std::string fabric() const override { return "loop: shared memory"; }
@@ -95,6 +99,7 @@ class FakeControl final : public Control {
   std::vector<WayReport> way_reports;
   std::vector<LearnedReport> learned_reports;
   std::vector<SlowCallReport> slow_reports;
+  std::vector<UnansweredReport> unanswered_reports;
   AccessLogCounts logged;
   SpanCounts span_counts;
   std::vector<CertificateReport> certificate_reports;

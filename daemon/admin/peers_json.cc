@@ -73,6 +73,7 @@ json peer_json(const PeerStatus& status, const EndpointsOfPeers& endpoints) {
           {"link_version", nullptr},
           {"endpoints", own == endpoints.end() ? json::array() : own->second},
           {"unanswered", 0},
+          {"oldest_unanswered_s", nullptr},
           {"calls", 0},
           {"streams", 0},
           {"workers", json::array()},
@@ -92,6 +93,11 @@ void add(const PeerReport& report, json& peer) {
   add_to("unanswered", status.unanswered);
   add_to("calls", status.calls);
   add_to("streams", status.streams);
+  if (status.oldest) {
+    json& oldest = peer["oldest_unanswered_s"];
+    const double age = seconds(*status.oldest);
+    oldest = oldest.is_null() ? age : std::max(oldest.get<double>(), age);
+  }
   peer["workers"].push_back(link_json(report.worker, status));
   for (const AvoidedPeer& avoided : status.avoided) {
     peer["avoided"].push_back(avoided_json(report.worker, avoided));

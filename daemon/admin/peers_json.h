@@ -22,7 +22,8 @@ size_t reports_of_worker(const Control& control);
 // DNS name; or ""), node (the name that its daemon has sent, or ""), names: [text] (in its
 // certificate), zone, is_near (in the zone of this node), weight, link_version (or null while no
 // link is up), endpoints: [{listen, service}] (those that have the peer), unanswered, calls,
-// streams (the sums of all workers), workers: [LINK], avoided: [AVOIDED]}.
+// streams (the sums of all workers), oldest_unanswered_s (the age of the oldest unanswered call,
+// oneway calls aside; null if it is below kWaitingAtLeast), workers: [LINK], avoided: [AVOIDED]}.
 // LINK: {worker, state: "idle"|"connecting"|"up"|"down", in_state_s (how long the link is up, or
 // was needed and is not up; null if it is idle), sessions, last_error, unanswered, calls (that were
 // sent to the peer since this process began; a call that was sent again counts again), streams

@@ -86,5 +86,37 @@ TEST_F(SlowJson, TheSlowestComeFirstAndTheirNumberIsLimited) {
     EXPECT_EQ(slow[i].at("took_us"), 1000.0 * (299.0 - double(i)));
 }
 
+TEST_F(SlowJson, ACallWithoutAReplyHasItsPeerAndItsAge) {
+  control_.unanswered_reports = {{1, {"Kv", "get", "host-b", WaitsFor::kReply, false, 3, 12s}}};
+  const json answer = slow_json(control_);
+  EXPECT_EQ(answer.at("slow"), json::array());
+  EXPECT_EQ(answer.at("waiting"), json({{{"service", "Kv"},
+                                         {"method", "get"},
+                                         {"peer", "host-b"},
+                                         {"worker", 1},
+                                         {"waits_for", "reply"},
+                                         {"may_be_oneway", false},
+                                         {"calls", 3},
+                                         {"oldest_us", 12e6}}}));
+  EXPECT_EQ(answer.at("waiting_left_out"), 0);
+  EXPECT_EQ(answer.at("workers"), FakeControl::kWorkers);
+}
+
+TEST_F(SlowJson, TheOldestWaitingCallsComeFirstAndTheirNumberIsLimited) {
+  for (int i = 0; i < 300; ++i) {
+    control_.unanswered_reports.push_back({0, {.method = "get", .oldest = 1ms * (i * 7 % 300)}});
+  }
+  control_.left_out = 5;
+  control_.silent_workers = 1;
+  const json answer = slow_json(control_);
+  const json& waiting = answer.at("waiting");
+  ASSERT_EQ(waiting.size(), kWaitingMax);
+  for (size_t i = 0; i < waiting.size(); ++i)
+    EXPECT_EQ(waiting[i].at("oldest_us"), 1000.0 * (299.0 - double(i)));
+  EXPECT_EQ(answer.at("waiting_left_out"), 300 - kWaitingMax + 5);
+  EXPECT_EQ(answer.at("workers_silent"), 1);
+  EXPECT_EQ(control_.most_reports, kWaitingOfWorker);
+}
+
 }  // namespace
 }  // namespace hat

@@ -31,6 +31,7 @@ TEST(PeersJson, APeerHasTheLinksOfAllWorkers) {
   up.status.link_version = 9;
   up.status.in_state = 1500ms;
   up.status.unanswered = 3;
+  up.status.oldest = 12s;
   up.status.calls = 10;
   up.status.streams = 2;
   up.status.lanes = {{"rfp", true, "up", "", 1}};
@@ -51,6 +52,7 @@ TEST(PeersJson, APeerHasTheLinksOfAllWorkers) {
   EXPECT_EQ(first.at("link_version"), 9);
   EXPECT_EQ(first.at("calls"), 15);
   EXPECT_EQ(first.at("unanswered"), 3);
+  EXPECT_EQ(first.at("oldest_unanswered_s"), 12.0);
   EXPECT_EQ(first.at("streams"), 2);
   EXPECT_EQ(first.at("endpoints"), json({{{"listen", "tcp:127.0.0.1:9090"}, {"service", "Kv"}}}));
   EXPECT_EQ(first.at("workers").at(0).at("in_state_s"), 1.5);
@@ -71,6 +73,7 @@ TEST(PeersJson, APeerHasTheLinksOfAllWorkers) {
                                         {"times", 9.8}}}));
   const json& second = answer.at("peers").at(1);
   EXPECT_EQ(second.at("link_version"), nullptr);
+  EXPECT_EQ(second.at("oldest_unanswered_s"), nullptr);
   EXPECT_EQ(second.at("workers").at(0).at("in_state_s"), nullptr) << "nobody needs the link";
 }
 

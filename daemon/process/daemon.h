@@ -76,6 +76,7 @@ class Daemon final : public Control, private TakeoverEvents, private TakeoverOff
                                    size_t most) const override;
   std::vector<LearnedReport> learned() const override;
   std::vector<SlowCallReport> slowest_calls() const override;
+  WorkersReport<UnansweredReport> unanswered_calls(size_t most) const override;
   AccessLogCounts access_log() const override { return metrics_.access_log.counts(); }
   SpanCounts spans() const override;
   std::string fabric() const override;

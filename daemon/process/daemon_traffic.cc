@@ -89,6 +89,21 @@ ConnectionsReport Daemon::connections(ConnectionOrder order, size_t most) const 
   return report;
 }
 
+WorkersReport<UnansweredReport> Daemon::unanswered_calls(size_t most) const {
+  WorkersReport<UnansweredReport> report;
+  for (size_t i = 0; i < threads_.size(); ++i) {
+    auto waiting =
+        threads_[i]->ask([most](Worker& worker) { return worker.unanswered_calls(most); });
+    if (!waiting) {
+      ++report.silent;
+      continue;
+    }
+    report.left_out += waiting->left_out;
+    for (UnansweredCalls& one : waiting->shown) report.shown.push_back({i, std::move(one)});
+  }
+  return report;
+}
+
 WorkersReport<WayReport> Daemon::ways_of(const std::string& service, const std::string& method,
                                          size_t most) const {
   WorkersReport<WayReport> report;

@@ -44,6 +44,7 @@ namespace hat {
 struct AvoidedPeer;
 struct ConnectionList;
 struct PeerList;
+struct UnansweredList;
 struct WayList;
 
 // The state of one link of a worker, for hatctl and for the readiness check.
@@ -137,6 +138,9 @@ class Worker final : public IterationEvents {
   // Returns the connections of clients that come first in `order`, at most `most`. The cost is
   // about 0.2 µs for each connection, and 1 µs for each one in the list.
   ConnectionList connection_status(ConnectionOrder order, size_t most) const;
+  // Returns the calls of clients that wait for their replies, the oldest ones first; `most` reports
+  // at most. The cost is as for connection_status(); calls themselves cost nothing more.
+  UnansweredList unanswered_calls(size_t most) const;
   // Returns for each endpoint of the service and each of its peers how a call of the function would
   // reach it now; the first `most` of them.
   WayList ways_of(std::string_view service, std::string_view method, size_t most = SIZE_MAX) const;

@@ -6,6 +6,8 @@
 
 #include <algorithm>
 #include <map>
+#include <tuple>
+#include <unordered_map>
 
 #include "base/printable.h"
 #include "daemon/proxy/worker.h"
@@ -29,6 +31,13 @@ std::vector<AvoidedPeer> Worker::avoided_peers() const {
 
 PeerList Worker::peer_status(size_t most) const {
   const TimePoint now = reactor_.now();
+  std::unordered_map<const PeerLink*, Duration> oldest;
+  for (const auto& [connection, owner] : connections_) {
+    const Call* const call = connection->oldest_unanswered();
+    if (call == nullptr || connection->link() == nullptr) continue;
+    Duration& age = oldest[connection->link()];
+    age = std::max(age, now - call->started);
+  }
   const std::vector<PeerConfig>& peers = node().peers;
   PeerList list{.left_out = peers.size() - std::min(most, peers.size())};
   std::multimap<std::string, AvoidedPeer> avoided;
@@ -52,6 +61,8 @@ PeerList Worker::peer_status(size_t most) const {
     status.sessions = peer.link().sessions();
     status.streams = peer.streams();
     status.unanswered = peer.unanswered();
+    const auto waits = oldest.find(&peer);
+    if (waits != oldest.end() && waits->second >= kWaitingAtLeast) status.oldest = waits->second;
     status.calls = peer.calls();
     if (peer.lanes() != nullptr) status.lanes = peer.lanes()->status();
     const auto [begin, end] = avoided.equal_range(config.name);
@@ -86,6 +97,37 @@ ConnectionList Worker::connection_status(ConnectionOrder order, size_t most) con
   for (auto one = all.begin(); one != end; ++one)
     list.shown.push_back(one->connection->status(now));
   list.took = reactor_.cpu_time() - began;
+  return list;
+}
+
+UnansweredList Worker::unanswered_calls(size_t most) const {
+  const TimePoint now = reactor_.now();
+  struct Group {
+    bool may_be_oneway = false;
+    size_t calls = 0;
+    TimePoint oldest = TimePoint::max();
+  };
+  using Key = std::tuple<const FunctionMetrics*, std::string_view, WaitsFor>;
+  std::map<Key, Group> groups;
+  for (const auto& [connection, owner] : connections_) {
+    const Call* const call = connection->oldest_unanswered();
+    if (call == nullptr || now - call->started < kWaitingAtLeast) continue;
+    Group& group = groups[{call->counters->function, connection->peer_of(*call),
+                           connection->waits_for(*call)}];
+    group.may_be_oneway |= call->reply == Reply::kPossible;
+    ++group.calls;
+    group.oldest = std::min(group.oldest, call->started);
+  }
+  std::vector<std::pair<Key, Group>> all(groups.begin(), groups.end());
+  const auto end = all.begin() + static_cast<std::ptrdiff_t>(std::min(most, all.size()));
+  std::ranges::partial_sort(all, end, {}, [](const auto& one) { return one.second.oldest; });
+  UnansweredList list{.left_out = static_cast<size_t>(all.end() - end)};
+  for (auto one = all.begin(); one != end; ++one) {
+    const auto& [function, peer, waits_for] = one->first;
+    const Group& group = one->second;
+    list.shown.push_back({function->service, function->method, std::string(peer), waits_for,
+                          group.may_be_oneway, group.calls, now - group.oldest});
+  }
   return list;
 }
 

@@ -6,6 +6,7 @@
 // network are printable.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -45,9 +46,10 @@ struct PeerStatus {
   std::vector<std::string> names;  // in the peer's certificate
   std::string last_error;          // empty while the link is up
   uint64_t sessions = 0;
-  size_t streams = 0;     // client connections that use the link
-  size_t unanswered = 0;  // calls
-  uint64_t calls = 0;     // sent since the process began; a call that was sent again counts again
+  size_t streams = 0;              // client connections that use the link
+  size_t unanswered = 0;           // calls
+  std::optional<Duration> oldest;  // the age of the oldest one, from kWaitingAtLeast on
+  uint64_t calls = 0;  // sent since the process began; a call that was sent again counts again
   std::vector<LaneStatus> lanes;
   std::vector<AvoidedPeer> avoided;
 };
@@ -55,6 +57,34 @@ struct PeerStatus {
 struct PeerList {
   size_t left_out = 0;            // peers of the configuration that are not in `shown`
   std::vector<PeerStatus> shown;  // in the order of the configuration
+};
+
+// The event for which an unanswered call waits.
+enum class WaitsFor : uint8_t {
+  kToBeSent,       // a link, a lane or space; or the call is sent again
+  kRestOfRequest,  // the client has not sent it, or the peer has no space for it
+  kReply,          // all of the request was sent
+  kRestOfReply,    // the peer has not sent it, or the client does not read it
+};
+
+// Unanswered calls that have waited for kWaitingAtLeast, each the oldest one of its client's
+// connection. All calls of a report have the same function and peer, and wait for the same.
+struct UnansweredCalls {
+  std::string service;
+  std::string method;
+  std::string peer;  // empty: the calls were not sent
+  WaitsFor waits_for{};
+  bool may_be_oneway = false;  // so that no reply may be due; see Reply::kPossible
+  size_t calls = 0;
+  Duration oldest{};  // the age of the oldest call, from the first byte of its request
+};
+
+// A call that has waited for less is not reported: most calls that are answered take less.
+inline constexpr Duration kWaitingAtLeast = std::chrono::milliseconds(100);
+
+struct UnansweredList {
+  size_t left_out = 0;                 // reports that are not in `shown`
+  std::vector<UnansweredCalls> shown;  // the report with the oldest call first
 };
 
 // The order of a list of connections.

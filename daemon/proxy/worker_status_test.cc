@@ -99,6 +99,78 @@ TEST(WorkerStatus, AConnectionWithoutALinkWaits) {
   EXPECT_EQ(list.shown[0].buffered, get_call().size());
 }
 
+TEST(WorkerStatus, ACallThatWaitsForItsReplyIsReported) {
+  FakePair pair;
+  const Worker& worker = *pair.caller().worker;
+  const auto client = pair.connect_client();
+  pair.send(client, get_call());
+  pair.pass(kWaitingAtLeast - 20ms);
+  EXPECT_THAT(worker.unanswered_calls(10).shown, IsEmpty()) << "the call is young";
+  EXPECT_FALSE(worker.peer_status().shown[0].oldest);
+  pair.pass(300ms);
+  const UnansweredList list = worker.unanswered_calls(10);
+  ASSERT_THAT(list.shown, SizeIs(1));
+  const UnansweredCalls& one = list.shown.front();
+  EXPECT_EQ(one.service, "Kv");
+  EXPECT_EQ(one.method, "get");
+  EXPECT_EQ(one.peer, "host-b");
+  EXPECT_EQ(one.waits_for, WaitsFor::kReply);
+  EXPECT_FALSE(one.may_be_oneway);
+  EXPECT_EQ(one.calls, 1u);
+  EXPECT_THAT(one.oldest, AllOf(Ge(370ms), Le(390ms)));
+  EXPECT_EQ(worker.peer_status().shown[0].oldest, one.oldest);
+  pair.answer(client, get_reply());
+  EXPECT_THAT(worker.unanswered_calls(10).shown, IsEmpty());
+  EXPECT_FALSE(worker.peer_status().shown[0].oldest);
+}
+
+TEST(WorkerStatus, WaitingCallsHaveTheCauseOfTheWait) {
+  FakePair pair;
+  const auto first = pair.connect_client();
+  pair.send(first, get_call(1000).substr(0, 500));
+  pair.pass(200ms);
+  const auto second = pair.connect_client();
+  pair.send(second, get_call());
+  pair.pass(200ms);
+  const Worker& worker = *pair.caller().worker;
+  UnansweredList list = worker.unanswered_calls(10);
+  ASSERT_THAT(list.shown, SizeIs(2));
+  EXPECT_EQ(list.shown[0].waits_for, WaitsFor::kRestOfRequest) << "the oldest one comes first";
+  EXPECT_EQ(list.shown[1].waits_for, WaitsFor::kReply);
+  list = worker.unanswered_calls(1);
+  EXPECT_THAT(list.shown, SizeIs(1));
+  EXPECT_EQ(list.left_out, 1u);
+}
+
+TEST(WorkerStatus, TheCallsOfManyClientsAreOneReport) {
+  FakePair pair;
+  for (int i = 0; i < 3; ++i) pair.send(pair.connect_client(), get_call());
+  pair.pass(200ms);
+  const auto shown = pair.caller().worker->unanswered_calls(10).shown;
+  ASSERT_THAT(shown, SizeIs(1));
+  EXPECT_EQ(shown[0].calls, 3u);
+}
+
+TEST(WorkerStatus, AWaitingCallThatWasNotSentHasNoPeer) {
+  FakePair pair;
+  pair.caller_link()->end = true;
+  pair.caller_link()->notify_readable();
+  const auto client = pair.connect_client();
+  pair.send(client, get_call());
+  pair.reactor().advance(150ms);
+  const auto shown = pair.caller().worker->unanswered_calls(10).shown;
+  ASSERT_THAT(shown, SizeIs(1));
+  EXPECT_EQ(shown[0].peer, "");
+  EXPECT_EQ(shown[0].waits_for, WaitsFor::kToBeSent);
+}
+
+TEST(WorkerStatus, AOnewayCallWaitsForNothing) {
+  FakePair pair({.name = "get", .oneway = true});
+  pair.send(pair.connect_client(), get_message('\4', 1, 8));
+  pair.pass(200ms);
+  EXPECT_THAT(pair.caller().worker->unanswered_calls(10).shown, IsEmpty());
+}
+
 TEST(WorkerStatus, BytesThatAreNotThriftAreOpaque) {
   FakePair pair;
   const auto client = pair.connect_client();

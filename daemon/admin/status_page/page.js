@@ -163,6 +163,23 @@ const slow = new Table("slow", [
 ], (s) => s.key);
 slow.sort(slow.columns[3], true);
 
+const WAITS_FOR = {
+  to_be_sent: "a link, a lane or space",
+  rest_of_request: "the rest of the request",
+  reply: "the reply",
+  rest_of_reply: "the rest of the reply",
+};
+const waiting = new Table("waiting", [
+  {name: "Function", text: (w) => w.name, order: (w) => w.name},
+  {name: "Peer", text: (w) => w.peer || UNKNOWN, order: (w) => w.peer},
+  {name: "Worker", number: true, text: (w) => String(w.worker), order: (w) => w.worker},
+  {name: "Connections", number: true, text: (w) => String(w.calls), order: (w) => w.calls},
+  partOf("Oldest", "oldest_us"),
+  {name: "Waits for", text: (w) => (WAITS_FOR[w.waits_for] ?? w.waits_for)
+      + (w.may_be_oneway ? ", if it is not oneway" : "")},
+], (w) => JSON.stringify([w.name, w.peer, w.worker, w.waits_for]));
+waiting.sort(waiting.columns[4], true);
+
 const avoided = new Table("avoided", [
   {name: "Peer", text: (a) => a.peer},
   {name: "Endpoint", text: (a) => a.endpoint},
@@ -418,8 +435,10 @@ function showAdvice({proposals}) {
                                        edit: one.changes.map(editText).join("\n")})));
 }
 
-// `calls` has the slowest one first. The same call keeps its row.
-function showSlow({slow: calls}) {
+// `calls` has the slowest one first. The same call keeps its row. `unanswered` has the oldest one first.
+function showSlow({slow: calls, waiting: unanswered = []}) {
+  waiting.show(unanswered.slice(0, SLOW_SHOWN).map((one) => ({...one, name: `${one.service}.${one.method}`})));
+  write(at("waiting-rest"), unanswered.length > SLOW_SHOWN ? `${unanswered.length - SLOW_SHOWN} more` : "");
   const now = Date.now() / 1000;
   slow.show(calls.slice(0, SLOW_SHOWN).map((call, i) => ({
     ...call, name: `${call.service}.${call.method}`, age: now - call.unix_time,

@@ -51,9 +51,9 @@ TEST(StatusPage, HasANonceThatIsNewEachTime) {
 }
 
 TEST(StatusPage, ShowsSlowCallsAndEjectedPeers) {
-  for (const char* part :
-       {"id=\"slow-heading\">Slow calls<", "(\"slow\", {", "(\"peers?avoided=1\", {", "\"took_us\"",
-        "\"waited_us\"", "\"wire_us\"", "\"peer_us\"", "\"server_us\"", "\"reply_us\""}) {
+  for (const char* part : {"id=\"slow-heading\">Slow calls<", "\"oldest_us\"", "(\"slow\", {",
+                           "(\"peers?avoided=1\", {", "\"took_us\"", "\"waited_us\"", "\"wire_us\"",
+                           "\"peer_us\"", "\"server_us\"", "\"reply_us\""}) {
     EXPECT_THAT(kStatusPageText, HasSubstr(part));
   }
 }

@@ -30,6 +30,7 @@ class CallQueue {
   bool empty() const { return calls_.empty(); }
   size_t size() const { return calls_.size(); }
   Call& operator[](size_t i) { return *calls_[i]; }  // [0] is the oldest call
+  const Call& operator[](size_t i) const { return *calls_[i]; }
   Call& front() { return *calls_.front(); }
   const Call& front() const { return *calls_.front(); }
 

@@ -23,6 +23,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "base/buffered_writer.h"
 #include "base/byte_queue.h"
@@ -43,6 +44,7 @@ namespace hat {
 class Worker;
 struct ConnectionStatus;
 enum class ConnectionOrder : uint8_t;
+enum class WaitsFor : uint8_t;
 
 class ClientConnection final : public StreamEvents,
                                private UnitSink,
@@ -102,6 +104,14 @@ class ClientConnection final : public StreamEvents,
   // Returns the number by which `order` sorts the connection; larger ones come first.
   uint64_t rank(ConnectionOrder order, TimePoint now) const;
   ConnectionStatus status(TimePoint now) const;
+  // Returns the oldest unanswered call that is not oneway; null if there is none.
+  const Call* oldest_unanswered() const;
+  // Returns what this unanswered call waits for.
+  WaitsFor waits_for(const Call& call) const;
+  // Returns the peer of this unanswered call; empty if the call was not sent.
+  std::string_view peer_of(const Call& call) const;
+  // Returns the link of the stream; null if there is no stream.
+  const PeerLink* link() const { return stream_.exists() ? &stream_.link() : nullptr; }
   Endpoint& endpoint() const { return *endpoint_; }
   uint32_t lane_number() const { return stream_.lane_number(); }
   // Returns true if the peer may use this lane for the stream.

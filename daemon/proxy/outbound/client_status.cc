@@ -66,4 +66,21 @@ ConnectionStatus ClientConnection::status(TimePoint now) const {
   return status;
 }
 
+const Call* ClientConnection::oldest_unanswered() const {
+  for (size_t i = 0; i < calls_.size(); ++i) {
+    if (calls_[i].replies != 0) return &calls_[i];
+  }
+  return nullptr;
+}
+
+WaitsFor ClientConnection::waits_for(const Call& call) const {
+  if (call.reply_started) return WaitsFor::kRestOfReply;
+  if (!call.sent) return WaitsFor::kToBeSent;
+  return &call == current_ ? WaitsFor::kRestOfRequest : WaitsFor::kReply;
+}
+
+std::string_view ClientConnection::peer_of(const Call& call) const {
+  return call.sent ? std::string_view(stream_.last_peer()) : std::string_view();
+}
+
 }  // namespace hat

@@ -1,27 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """tests/e2e/scenarios/choice_test.py: which of several peers the clients of an endpoint get."""
 
-import contextlib
-import os
-import signal
 import threading
 
 from fleet import LINK_PORT, Fleet, add, main_in_a_network_namespace
-from setting import Callers, Client, TApplicationException, calls_in, edit
+from setting import Callers, Client, TApplicationException, calls_in, edit, stopped
 from slow_probe import SlowProbe
 from nodes import ask, wait_until
-
-
-@contextlib.contextmanager
-def stopped(server):
-    """While the block runs, the server does not answer."""
-    os.kill(server.process.pid, signal.SIGSTOP)
-    # One thread after the other stops, and until then the server can still answer.
-    os.waitid(os.P_PID, server.process.pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT)
-    try:
-        yield
-    finally:
-        os.kill(server.process.pid, signal.SIGCONT)
 
 
 class Choice(Fleet):

@@ -7,8 +7,10 @@ folder of the built test clients and servers.
 
 import contextlib
 import json
+import os
 import pathlib
 import re
+import signal
 import socket
 import subprocess
 import sys
@@ -105,6 +107,18 @@ class Callers(CallerThreads):
                 if self.permitted is None or self.permitted not in str(error):
                     self.errors.append(f"{error!r}: {error}")
                     return
+
+
+@contextlib.contextmanager
+def stopped(server):
+    """While the block runs, the server does not answer."""
+    os.kill(server.process.pid, signal.SIGSTOP)
+    # One thread after the other stops, and until then the server can still answer.
+    os.waitid(os.P_PID, server.process.pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT)
+    try:
+        yield
+    finally:
+        os.kill(server.process.pid, signal.SIGCONT)
 
 
 @contextlib.contextmanager

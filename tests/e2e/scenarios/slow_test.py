@@ -1,13 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tests/e2e/scenarios/slow_test.py: one command, `hatctl slow`, finds the slow one of four servers, and divides the
-time of slow calls."""
+"""tests/e2e/scenarios/slow_test.py: one command, `hatctl slow`, finds the slow one of four servers, divides the time of
+slow calls, and finds the one of three servers that does not answer."""
 
+import concurrent.futures
+import contextlib
 import itertools
 import json
+import re
 import subprocess
 
 from fleet import LINK_PORT, Fleet, add, main_in_a_network_namespace
-from setting import PROGRAMS, Callers, calls_in
+from setting import PROGRAMS, Callers, Client, calls_in, stopped
 from slow_probe import SlowProbe
 from nodes import wait_until
 
@@ -30,6 +33,10 @@ class Slow(Fleet):
         return subprocess.run([PROGRAMS / "hatctl", "--socket", node.admin, *words], text=True, capture_output=True,
                               check=True).stdout
 
+    def slowest_function(self, shown):
+        """Returns the first row of the table of calls that have ended."""
+        return shown.rpartition("SLOW CALLS")[2].splitlines()[1]
+
     def find_the_slow_one(self, mode):
         client = self.start(mode)
         with Callers(self.nodes, 16, add) as load:
@@ -40,7 +47,7 @@ class Slow(Fleet):
             shown = self.hatctl(client, "slow")
             slow = json.loads(self.hatctl(client, "slow", "Probe.add", "--json"))["slow"]
         self.assertEqual(load.errors, [])
-        first = shown.splitlines()[1]
+        first = self.slowest_function(shown)
         self.assertRegex(first, rf"^Probe\.add +host-{SLOW} +\d+ +\d+ ms +in the server \d+ %$")
         worst = max((call for call in slow if call["peer"] == f"host-{SLOW}"), key=lambda call: call["took_us"])
         self.assertEqual(worst["outcome"], "success")
@@ -62,8 +69,35 @@ class Slow(Fleet):
         with Callers(self.nodes, 8, add) as load:
             wait_until("calls wait", lambda: len(probe.order) > 40, 30)
         self.assertEqual(load.errors, [])
-        first = self.hatctl(client, "slow").splitlines()[1]
+        first = self.slowest_function(self.hatctl(client, "slow"))
         self.assertRegex(first, r"^Probe\.add +host-2 +\d+ +\d+ ms +waiting in the peer's daemon \d\d %$")
+
+    def test_a_server_that_does_not_answer_is_found_while_its_calls_wait(self):
+        peers = {number: self.start_peer(number) for number in (2, 3, 4)}
+        node = self.start_client({f"host-{number}": {"link": f"tcp:127.0.0.{number}:{LINK_PORT}"} for number in peers},
+                                 workers=1)
+        with contextlib.ExitStack() as ends:
+            clients = [ends.enter_context(Client(self.nodes)) for _ in range(6)]
+            for client in clients:
+                add(client, 1)
+            self.assertEqual([calls_in(peer) for peer in peers.values()], [2, 2, 2])
+            self.assertNotIn("without a reply", self.hatctl(node, "slow"))
+            threads = ends.enter_context(concurrent.futures.ThreadPoolExecutor(len(clients)))
+            with stopped(self.servers[3]):
+                calls = [threads.submit(add, client, 2) for client in clients]
+                wait_until("the others have answered", lambda: sum(call.done() for call in calls) == 4)
+                wait_until("the two calls wait", lambda: [
+                    one["calls"] for one in json.loads(self.hatctl(node, "slow", "--json"))["waiting"]] == [2])
+                shown = self.hatctl(node, "slow").splitlines()
+                rows = self.hatctl(node, "peers").splitlines()
+            for call in calls:
+                call.result()
+        self.assertEqual(shown[0], "calls without a reply yet:")
+        self.assertRegex(shown[2], r"^Probe\.add +host-3 +2 +[\d.]+ m?s +the reply$")
+        self.assertEqual(shown[3:5], ["", "calls that have ended:"])
+        waits = [re.split(" {2,}", row)[0] for row in rows if re.search(r" 2 \([\d.]+ m?s\) ", row)]
+        self.assertEqual(waits, ["host-3"])
+        self.assertNotIn("without a reply", self.hatctl(node, "slow"))
 
 
 if __name__ == "__main__":
