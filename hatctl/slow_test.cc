@@ -121,6 +121,16 @@ TEST(Slow, SaysIfNoCallHasEndedWhileCallsWait) {
                           HasSubstr("\n\nno call of a local client has ended")));
 }
 
+TEST(Slow, SaysHowManyRowsTheDaemonLeftOut) {
+  const json slow = {{"slow", json::array()},
+                     {"waiting", {waiting("get", "host-c", 0, 1, 12)}},
+                     {"waiting_left_out", 3}};
+  for (const char* wanted : {"Kv.get", "Kv.put"}) {
+    EXPECT_THAT(slow_text(slow_wanted(slow, wanted), wanted, 1000, kToAPipe),
+                HasSubstr("(hatrpcd left out 3 rows with younger calls)\n"));
+  }
+}
+
 TEST(Slow, SelectsFunctionsOfCallsWithoutAReply) {
   const json slow = {{"slow", json::array()},
                      {"waiting", {waiting("get", "b", 0, 1, 1), waiting("put", "b", 0, 1, 1)}}};

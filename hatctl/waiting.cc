@@ -45,7 +45,9 @@ std::string wait_text(double seconds) {
 }
 
 std::string waiting_text(const json& slow, const Terminal& terminal) {
-  if (!slow.contains("waiting") || slow.at("waiting").empty()) return "";
+  if (!slow.contains("waiting")) return "";  // an older hatrpcd
+  const uint64_t left_out = slow.value("waiting_left_out", uint64_t{0});
+  if (slow.at("waiting").empty() && left_out == 0) return "";
   using Names = std::tuple<std::string, std::string, std::string>;
   std::map<Names, Row> rows;
   for (const json& waiting : slow.at("waiting")) {
@@ -67,7 +69,10 @@ std::string waiting_text(const json& slow, const Terminal& terminal) {
   }
   std::string text = "calls without a reply yet:\n" + table.text(terminal);
   if (shown < sorted.size()) {
-    text += "(" + std::to_string(sorted.size() - shown) + " more; --json has all)\n";
+    text += "(" + std::to_string(sorted.size() - shown) + " more; --json has them)\n";
+  }
+  if (left_out != 0) {
+    text += "(hatrpcd left out " + plural(left_out, "row") + " with younger calls)\n";
   }
   return text;
 }

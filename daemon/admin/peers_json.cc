@@ -34,7 +34,7 @@ json slow_json(const SlowStatus& slow) {
           {"left_s", seconds(slow.until_trial)},
           {"failures", 0},
           {"why", ""},
-          {"times", rounded(slow.times, 1)}};
+          {"times", rounded(static_cast<double>(slow.times), 1)}};
 }
 
 json avoided_json(size_t worker, const AvoidedPeer& avoided) {

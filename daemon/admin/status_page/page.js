@@ -436,9 +436,10 @@ function showAdvice({proposals}) {
 }
 
 // `calls` has the slowest one first. The same call keeps its row. `unanswered` has the oldest one first.
-function showSlow({slow: calls, waiting: unanswered = []}) {
+function showSlow({slow: calls, waiting: unanswered = [], waiting_left_out: leftOut = 0}) {
   waiting.show(unanswered.slice(0, SLOW_SHOWN).map((one) => ({...one, name: `${one.service}.${one.method}`})));
-  write(at("waiting-rest"), unanswered.length > SLOW_SHOWN ? `${unanswered.length - SLOW_SHOWN} more` : "");
+  const rest = Math.max(0, unanswered.length - SLOW_SHOWN) + leftOut;
+  write(at("waiting-rest"), rest > 0 ? `${rest} more` : "");
   const now = Date.now() / 1000;
   slow.show(calls.slice(0, SLOW_SHOWN).map((call, i) => ({
     ...call, name: `${call.service}.${call.method}`, age: now - call.unix_time,

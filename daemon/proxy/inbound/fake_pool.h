@@ -97,6 +97,16 @@ class PooledCallTest : public testing::Test {
   void oneway(uint32_t stream, uint64_t call, const std::string& name) {
     send(stream, call, name, strict_message(thrift::MessageType::kOneway, name, 7), 0);
   }
+  // Makes Pool two servers, with at most `connections` shared connections. Returns Pool's settings.
+  ServedConfig spread_over_two_servers(uint32_t connections) {
+    NodeConfig config = node_.worker->node();
+    ServedConfig& pool = config.serves[1];
+    pool.kind = NameKind::kAllOfHost;
+    pool.connections_max = connections;
+    pool.addresses = {*parse_address("tcp:10.0.0.1:9"), *parse_address("tcp:10.0.0.2:9")};
+    node_.set_node(config);
+    return pool;
+  }
   size_t servers() const { return node_.reactor.wires.size() - first_server_; }
   // Lets the node write to its connection number `index` to the server, and returns the server's
   // end. 0 is the connection that the node opened first.

@@ -77,22 +77,43 @@ TEST_F(PooledCallTest, HasTheFirstIdAgainAfterTheLargest) {
 }
 
 TEST_F(PooledCallTest, UsesTheServerWithTheFewestCalls) {
-  NodeConfig config = node_.worker->node();
-  ServedConfig& pool = config.serves[1];
-  pool.kind = NameKind::kAllOfHost;
-  pool.connections_max = 4;
-  pool.addresses = {*parse_address("tcp:10.0.0.1:9"), *parse_address("tcp:10.0.0.2:9")};
-  node_.set_node(config);
+  spread_over_two_servers(4);
   for (uint32_t stream = 1; stream <= 4; ++stream) call(stream, 1, "get");
   ASSERT_EQ(servers(), 4u);
-  for (size_t i = 0; i < 4; ++i) {
-    EXPECT_EQ(server(i)->address, to_string(pool.addresses[i % 2])) << "they take turns";
-  }
+  EXPECT_EQ(server(0)->address, server(2)->address) << "they take turns";
+  EXPECT_EQ(server(1)->address, server(3)->address);
+  EXPECT_NE(server(0)->address, server(1)->address);
   for (const size_t i : {1u, 3u, 0u}) reply(server(i));
   // The connection that was used last leads to the server that still has a call.
   for (const uint32_t stream : {1u, 2u}) call(stream, 2, "get");
-  EXPECT_EQ(requests_in(server(3)->written).size(), 2u) << "of the free server's, used last";
+  EXPECT_EQ(requests_in(server(1)->written).size() + requests_in(server(3)->written).size(), 3u);
   EXPECT_EQ(requests_in(server(0)->written).size(), 2u) << "each server has a call";
+}
+
+TEST_F(PooledCallTest, CallsThatAreNotConcurrentTakeTurnsAtTheServers) {
+  spread_over_two_servers(4);
+  for (uint64_t number = 1; number <= 6; ++number) {
+    call(1, number, "get");
+    reply(server((number - 1) % 2));
+  }
+  EXPECT_EQ(servers(), 2u) << "one connection to each";
+  EXPECT_NE(server(0)->address, server(1)->address);
+}
+
+TEST_F(PooledCallTest, AServerThatComesBackGetsConnectionsOfTheOthers) {
+  const ServedConfig pool = spread_over_two_servers(2);
+  Ejections& ejections =
+      node_.worker->upstreams().addresses(*node_.worker->find_served("Pool")).ejections();
+  const std::string back = to_string(pool.addresses[1]);
+  ejections.eject(back, node_.reactor.now());
+  for (const uint32_t stream : {1u, 2u}) call(stream, 1, "get");
+  ASSERT_EQ(servers(), 2u);
+  for (const size_t i : {0u, 1u}) EXPECT_NE(server(i)->address, back);
+  reply(server(1));
+  node_.reactor.advance(Ejections::kFirst);
+  call(3, 1, "get");
+  ASSERT_EQ(servers(), 3u) << "an idle connection made room";
+  EXPECT_EQ(server(2)->address, back);
 }
 
 TEST_F(PooledCallTest, HasIdsThatNobodyCanGuessFromAnotherConnection) {

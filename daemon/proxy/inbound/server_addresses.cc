@@ -14,8 +14,9 @@ const Address* ServerAddresses::choose(const ServedConfig& served, std::span<con
   const bool spreads = served.kind != NameKind::kAddress;
   // The addresses after the last one come first.
   const auto last = std::ranges::find(all, last_);
-  const size_t first =
-      spreads && last != all.end() ? static_cast<size_t>(last - all.begin()) + 1 : 0;
+  const size_t first = !spreads            ? 0
+                       : last == all.end() ? first_
+                                           : static_cast<size_t>(last - all.begin()) + 1;
   const Address* best = nullptr;
   std::tuple<bool, size_t> best_rank;  // whether it is avoided, and how much it is used
   for (size_t i = 0; i < all.size(); ++i) {

@@ -6,6 +6,9 @@
 //   dns:HOST:PORT, srv:NAME    a server at each address: the one with the fewest connections of
 //                              this worker that are in use; addresses with equally many take turns
 //
+// The turns begin at another address in each worker, so that few connections of many workers do not
+// all go to the same server. A connection that moved here in a takeover does not count.
+//
 // Addresses at which connections failed are ejected (daemon/proxy/ejections.h): they are chosen
 // only if no other one is left.
 //
@@ -13,6 +16,7 @@
 // Thread   the worker's.
 #pragma once
 
+#include <cstdint>
 #include <span>
 #include <vector>
 
@@ -23,6 +27,9 @@ namespace hat {
 
 class ServerAddresses {
  public:
+  // Makes the turns begin at the address number `first`, modulo their number.
+  explicit ServerAddresses(uint32_t first) : first_(first) {}
+
   Ejections& ejections() { return ejections_; }
   const Ejections& ejections() const { return ejections_; }
 
@@ -42,6 +49,7 @@ class ServerAddresses {
     size_t connections = 0;
   };
 
+  const uint32_t first_;
   Ejections ejections_;
   std::vector<Use> uses_;
   Address last_;  // the address at which a use began last

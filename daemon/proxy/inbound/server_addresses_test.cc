@@ -27,7 +27,7 @@ class ServerAddressesTest : public testing::Test {
   }
 
   ServedConfig served_{.service = "Kv", .kind = NameKind::kAllOfHost};
-  ServerAddresses addresses_;
+  ServerAddresses addresses_{0};
 };
 
 TEST_F(ServerAddressesTest, OneServerIsUsedAtItsFirstAddress) {
@@ -37,6 +37,13 @@ TEST_F(ServerAddressesTest, OneServerIsUsedAtItsFirstAddress) {
 
 TEST_F(ServerAddressesTest, SeveralServersTakeTurns) {
   for (const int number : {1, 2, 3, 1, 2, 3}) EXPECT_EQ(use(), number);
+}
+
+TEST_F(ServerAddressesTest, TheTurnsOfAnotherWorkerBeginAtAnotherServer) {
+  const ServerAddresses others(5);
+  EXPECT_EQ(*others.choose(served_, {}, kNow), server(3));
+  served_.kind = NameKind::kAddress;
+  EXPECT_EQ(*others.choose(served_, {}, kNow), server(1));
 }
 
 TEST_F(ServerAddressesTest, TheServerWithTheFewestConnectionsInUseIsNext) {

@@ -110,10 +110,6 @@ void UpstreamConnection::count_use(bool begins) {
   begins ? addresses.begin_use(tried_.back()) : addresses.end_use(tried_.back());
 }
 
-size_t UpstreamConnection::others_in_use() const {
-  return tried_.empty() ? 0 : worker_.upstreams().addresses(*served_).used(tried_.back());
-}
-
 UpstreamConnection::~UpstreamConnection() {
   if (user_ != nullptr) count_use(false);
   worker_.counters().upstream_connections_open.sub();
@@ -385,15 +381,7 @@ void UpstreamPool::forget_shared(Service& service) {
 std::unique_ptr<UpstreamConnection> UpstreamPool::find_shared(
     const std::shared_ptr<const Served>& served) {
   Service& service = of(*served);
-  if (!service.idle.empty()) {
-    // Of those whose server has the least to do, the one used last.
-    const auto least = std::ranges::min_element(
-        service.idle.rbegin(), service.idle.rend(), {},
-        [&](const auto& connection) { return connection->others_in_use(); });
-    auto connection = std::move(*least);
-    service.idle.erase(std::next(least).base());
-    return connection;
-  }
+  if (auto connection = take_idle(served)) return connection;
   DCHECK_LE(service.shared, shared_max(served->config));
   if (service.shared < shared_max(served->config)) {
     ++service.shared;
@@ -407,6 +395,43 @@ std::unique_ptr<UpstreamConnection> UpstreamPool::find_shared(
   PooledCall* const holder = *giver;
   service.parked.erase(giver);
   return holder->give_up();
+}
+
+// Returns the idle connection for a call: of one server, that used last; of several servers, one to
+// the server whose turn it is. If there is none to that server, returns null if a new connection
+// can be made, for which it may close an idle one; otherwise returns an idle one to another server.
+std::unique_ptr<UpstreamConnection> UpstreamPool::take_idle(
+    const std::shared_ptr<const Served>& served) {
+  Service& service = of(*served);
+  if (service.idle.empty()) return nullptr;
+  auto taken = std::prev(service.idle.end());
+  const TimePoint now = worker_.reactor().now();
+  const Address* next = served->config.kind == NameKind::kAddress
+                            ? nullptr
+                            : service.addresses.choose(served->config, {}, now);
+  if (next != nullptr) {
+    const auto used = [&](const auto& one) {
+      return one->address() == nullptr ? 0 : service.addresses.used(*one->address());
+    };
+    const auto there = std::ranges::find_if(service.idle, [&](const auto& one) {
+      return one->address() != nullptr && *one->address() == *next;
+    });
+    if (there != service.idle.end()) {
+      taken = there;
+    } else if (!service.addresses.ejections().avoids(to_string(*next), now)) {
+      if (service.shared < shared_max(served->config)) return nullptr;
+      taken = std::ranges::min_element(service.idle, {}, used);
+      if (service.addresses.used(*next) < used(*taken)) {
+        worker_.defer_delete(std::move(*taken));
+        service.idle.erase(taken);
+        forget_shared(service);
+        return nullptr;
+      }
+    }
+  }
+  auto connection = std::move(*taken);
+  service.idle.erase(taken);
+  return connection;
 }
 
 std::unique_ptr<UpstreamConnection> UpstreamPool::acquire(

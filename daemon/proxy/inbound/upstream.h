@@ -95,8 +95,8 @@ class UpstreamConnection final : public StreamEvents, private Deadline {
   size_t shortage() { return stream_->shortage(engine::kStreamWindowBytes); }
   // Returns true if a new connection could go to the same address.
   bool is_at_current_address() const;
-  // Returns how many connections to the same address are in use.
-  size_t others_in_use() const;
+  // Returns the address of the connection, if the server's host has several; otherwise null.
+  const Address* address() const { return tried_.empty() ? nullptr : &tried_.back(); }
   // Returns the number of bytes that wait to be written.
   size_t backlog() const { return out_.size(); }
   // Returns true if the connection is made and no bytes wait, so that write() writes at once.
@@ -286,11 +286,17 @@ class UpstreamPool {
     bool serving = false;    // serve_waiting() is running
     TimePoint warns_from{};  // may_warn_of_ring() returns false before this time
     ServerAddresses addresses;
+    explicit Service(uint32_t first_address) : addresses(first_address) {}
     // Asserts that `shared` counts at least the idle connections and those of parked calls. Each
     // other shared connection has a call in flight.
     void check() const { DCHECK_LE(idle.size() + parked.size(), shared); }
   };
-  Service& of(const Served& served) { return services_[served.number]; }
+  Service& of(const Served& served) {
+    const auto found = services_.find(served.number);
+    return found != services_.end() ? found->second
+                                    : services_.try_emplace(served.number, random_()).first->second;
+  }
+  std::unique_ptr<UpstreamConnection> take_idle(const std::shared_ptr<const Served>& served);
   static size_t shared_max(const ServedConfig& served);
   // Subtracts one from the number of shared connections.
   static void forget_shared(Service& service);
