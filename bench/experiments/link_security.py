@@ -23,14 +23,7 @@ class LinkSecurity:
         self.versions = {"OpenSSL": ssl.OPENSSL_VERSION.split()[1]}
 
     def measure(self, peer, point, seconds):
-        way = self.peers[peer]
-        sidecars, _ = way.cpu_seconds()
-        result = self.site.client([self.site.programs / "echo_client", way.address, point["clients"],
-                                   point["bytes"], seconds], seconds)
-        sidecars_then, _ = way.cpu_seconds()
-        calls = result["calls_per_s"] * seconds
-        return {"calls_per_s": result["calls_per_s"], "p50_us": result["p50"], "p99_us": result["p99"],
-                **clock.values(result), "sidecar_cpu_us": (sidecars_then - sidecars) * 1e6 / calls}
+        return ways.echo_calls(self.site, self.peers[peer], point, seconds)
 
 
 @contextlib.contextmanager

@@ -40,14 +40,7 @@ class Versions:
         self.versions = {BEFORE: build_previous.commit_of(before)}
 
     def measure(self, peer, point, seconds):
-        way = self.peers[peer]
-        sidecars, _ = way.cpu_seconds()
-        found = self.site.client([self.site.programs / "echo_client", way.address, point["clients"],
-                                  point["bytes"], seconds], seconds)
-        sidecars_then, _ = way.cpu_seconds()
-        calls = found["calls_per_s"] * seconds
-        return {"calls_per_s": found["calls_per_s"], "p50_us": found["p50"], "p99_us": found["p99"],
-                **clock.values(found), "sidecar_cpu_us": (sidecars_then - sidecars) * 1e6 / calls}
+        return ways.echo_calls(self.site, self.peers[peer], point, seconds)
 
 
 @contextlib.contextmanager

@@ -30,7 +30,7 @@ import sys
 import time
 import urllib.request
 
-from tool import processes
+from tool import clock, processes
 from tool.experiment import Failed
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "base"))
@@ -201,6 +201,16 @@ class Way:
 
     def generation(self, host):
         return self.metrics("hatrpc_routes_generation", host)[0][1]
+
+
+def echo_calls(site, way, point, seconds):
+    """Makes calls of echo_client at a point; returns their rate, latencies, and CPU time of the sidecars per call."""
+    sidecars, _ = way.cpu_seconds()
+    found = site.client([site.programs / "echo_client", way.address, point["clients"], point["bytes"], seconds], seconds)
+    sidecars_then, _ = way.cpu_seconds()
+    calls = found["calls_per_s"] * seconds
+    return {"calls_per_s": found["calls_per_s"], "p50_us": found["p50"], "p99_us": found["p99"],
+            **clock.values(found), "sidecar_cpu_us": (sidecars_then - sidecars) * 1e6 / calls}
 
 
 def manifest_text(manifest):
