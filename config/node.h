@@ -164,6 +164,10 @@ enum class ThriftProtocol : uint8_t { kBinary, kCompact, kJson };
 inline constexpr std::array<std::string_view, 3> kThriftProtocolWords = {"binary", "compact",
                                                                          "json"};
 
+// In the place of a service's name: every service. Only in the process of an application
+// (client/rdma/prepared.h); in a file, it is an error.
+inline constexpr std::string_view kAnyService = "*";
+
 struct ServedConfig {
   std::string service;
   Address upstream;  // with kService: only `host`, the name of the records

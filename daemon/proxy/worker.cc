@@ -211,8 +211,12 @@ bool Worker::offers(const EndpointConfig& endpoint) const {
 
 std::shared_ptr<const Served> Worker::find_served(std::string_view service) const {
   const auto& all = local_.served.all();
-  const auto found = std::ranges::find(
-      all, service, [](const auto& one) -> const std::string& { return one->config.service; });
+  const auto find = [&](std::string_view name) {
+    return std::ranges::find(
+        all, name, [](const auto& one) -> std::string_view { return one->config.service; });
+  };
+  auto found = find(service);
+  if (found == all.end()) found = find(kAnyService);
   return found == all.end() ? nullptr : *found;
 }
 

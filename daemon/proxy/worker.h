@@ -73,7 +73,8 @@ class Worker final : public IterationEvents {
     uint32_t seed = 1;        // seeds random pauses before reconnecting, and random sequence ids
     std::shared_ptr<const NodeConfig> node;
     std::shared_ptr<const RoutingTable> routes;
-    engine::CostAnswerer* answerer = nullptr;  // outlives the worker; null if `rdma` is null
+    // Outlives the worker; null: no peer can calibrate with this node.
+    engine::CostAnswerer* answerer = nullptr;
     WorkerCounters* counters = nullptr;        // outlives the worker
     AccessLog* access_log = nullptr;           // outlives the worker; null: there is none
     DetachedConnections* detached = nullptr;   // outlives the worker
@@ -177,7 +178,8 @@ class Worker final : public IterationEvents {
   DetachedConnections& detached() { return *setup_.detached; }
   // Returns true if the node has an endpoint with the address and the service of this one.
   bool offers(const EndpointConfig& endpoint) const;
-  // Returns the service with this name that the node serves; null if it serves none.
+  // Returns the service with this name that the node serves, or else kAnyService; null if it
+  // serves neither.
   std::shared_ptr<const Served> find_served(std::string_view service) const;
   std::span<std::byte> scratch() { return scratch_; }
   bool draining() const { return draining_; }

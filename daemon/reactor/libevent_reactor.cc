@@ -111,9 +111,13 @@ void LibeventReactor::run() {
   loop_thread_.leave();
 }
 
-void LibeventReactor::iterate() {
+void LibeventReactor::enter() {
+  loop_thread_.enter();
+  now_is_fresh_ = false;  // other threads have used the time since
+}
+
+void LibeventReactor::await_events() {
   assert_in_loop();
-  end_iteration();
   // Calls may_sleep() of every handler, even after one has returned false: may_sleep() also arms
   // the handler's wake-up.
   bool polls = spin_policy_.polls_again(now());
@@ -131,13 +135,21 @@ void LibeventReactor::iterate() {
   if (polls && !had_events_) yield();
 }
 
+void LibeventReactor::poll_events() {
+  assert_in_loop();
+  had_events_ = false;
+  wait(kPoll);
+  poll_rings();
+}
+
 // Returns true if this iteration polls the sockets. A poll of the sockets costs a system call, and
-// a poll of the rings does not. After kQuietPolls polls without a socket event while rings are hot,
-// the sockets are polled only once in kAskInterval.
+// a poll of the rings does not. After kQuietPolls polls without a socket event while rings are hot
+// (or after poll_sockets_rarely()), the sockets are polled only once in kAskInterval.
 bool LibeventReactor::asks_kernel() {
   constexpr uint32_t kQuietPolls = 64;
   constexpr Duration kAskInterval = std::chrono::microseconds(20);
-  return hot_rings_.empty() || ++quiet_polls_ < kQuietPolls ||
+  const bool often = hot_rings_.empty() && !polls_sockets_rarely_;
+  return often || ++quiet_polls_ < kQuietPolls ||
          now() - asked_kernel_ >= kAskInterval;
 }
 
@@ -231,6 +243,10 @@ void LibeventReactor::post(std::function<void()> work) {
     const std::lock_guard lock(posted_mutex_);
     posted_.push_back(std::move(work));
   }
+  wake();
+}
+
+void LibeventReactor::wake() {
   const uint64_t one = 1;
   [[maybe_unused]] const auto written = write(wake_fd_.get(), &one, sizeof one);
 }

@@ -2,8 +2,8 @@
 // daemon/reactor/libevent_reactor.h: the event loop of a worker. It waits on kernel sockets with
 // libevent, and polls shared-memory rings while it is awake.
 //
-// Thread   One thread creates, runs and destroys the reactor; any thread may call post() and
-//          stop().
+// Thread   One thread creates, runs and destroys the reactor; any thread may call post(), wake()
+//          and stop(). With enter() and leave(), several threads can run it in turn.
 #pragma once
 
 #include <event2/event.h>
@@ -26,17 +26,37 @@ namespace hat {
 class KernelStream;
 class RingStream;
 
-class LibeventReactor final : public Reactor {
+class LibeventReactor : public Reactor {
  public:
   LibeventReactor();
   ~LibeventReactor() override;
 
   // Runs event-loop iterations until stop() is called. Also runs all work posted before stop().
   void run();
-  void iterate();  // runs one iteration, which can sleep
+  // Runs one iteration, which can sleep.
+  void iterate() {
+    end_iteration();
+    await_events();
+  }
   void stop();
   // Runs `work` on the reactor's thread, in a later iteration.
   void post(std::function<void()> work);
+  // Makes the reactor run another iteration soon, even if it sleeps.
+  void wake();
+
+  // --- For an event loop that several threads run in turn (client/rdma/shared_loop.h) ---
+  // Makes the calling thread the one that runs the reactor, until leave().
+  void enter();
+  void leave() { loop_thread_.leave(); }
+  // The two halves of iterate(): end_iteration() calls every IterationEvents, and await_events()
+  // waits for events and handles them.
+  void end_iteration();
+  void await_events();
+  // Handles the events that are ready, without waiting.
+  void poll_events();
+  // Makes the reactor poll the sockets rarely while it polls without finding events, as if it had
+  // rings: for a worker most of whose messages come over RDMA.
+  void poll_sockets_rarely() { polls_sockets_rarely_ = true; }
 
   // Enables TCP keepalive on connections that are made or accepted from now on: the kernel sends
   // the first probe after `silence` without traffic, and closes a connection after three unanswered
@@ -82,7 +102,6 @@ class LibeventReactor final : public Reactor {
     found_work();
   }
   void found_work(Duration then_polls_for = Duration::zero());
-  void end_iteration();
   void run_posted();
   void yield();
   void judge_yield();
@@ -96,6 +115,7 @@ class LibeventReactor final : public Reactor {
   Owned<event_base, event_base_free> base_;
   mutable TimePoint now_{};
   mutable bool now_is_fresh_ = false;
+  bool polls_sockets_rarely_ = false;
   bool had_events_ = false;   // an event was handled in this iteration
   uint32_t quiet_polls_ = 0;  // iterations that polled instead of sleeping, since a socket last had
                               // an event

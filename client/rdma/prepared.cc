@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "client/rdma/prepared.h"
+
+#include <netdb.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+
+#include "base/owned.h"
+#include "base/whole_file.h"
+#include "client/rdma/application_reactor.h"
+
+namespace hatrpc::rdma {
+namespace {
+
+using hat::Diagnostics;
+using hat::ErrorCode;
+using hat::fail;
+using hat::NodeConfig;
+using hat::Result;
+
+// A text of the settings, and the name that diagnostics give it.
+struct Source {
+  std::string text;
+  std::string file;
+};
+
+Result<Source> source_of(const std::string& text, const std::string& file, const char* name) {
+  if (!text.empty() || file.empty()) return Source{text, name};
+  HAT_TRY(hat::WholeFile read, hat::read_whole(file));
+  return Source{std::move(read.text), file};
+}
+
+std::string host_name() {
+  std::array<char, 256> name{};
+  gethostname(name.data(), name.size() - 1);
+  return name[0] == '\0' ? "application" : name.data();
+}
+
+bool names_its_node(const std::string& text) {
+  return text.starts_with("node:") || text.contains("\nnode:");
+}
+
+// Adds an error for each key that only a daemon has.
+void refuse_keys_of_daemons(const NodeConfig& node, const Source& source,
+                            Diagnostics& diagnostics) {
+  const auto refuse = [&](bool is_set, const std::string& key) {
+    if (!is_set) return;
+    diagnostics.error({.file = source.file},
+                      key + " is a key of hatrpcd, and has no effect in an application; remove it");
+  };
+  refuse(!node.peers.empty() || !node.peer_files.empty(), "peers");
+  refuse(!node.endpoints.empty(), "endpoints");
+  refuse(!node.serves.empty(), "serves");
+  refuse(!node.manifests.empty(), "manifests");
+  refuse(node.link.listen.has_value(), "link.listen");
+  refuse(node.admin.listen.has_value() || !node.admin.socket.empty(), "admin");
+  refuse(!node.access_log.path.empty(), "access_log");
+  refuse(!node.tracing.path.empty(), "tracing");
+  refuse(!node.learned.empty(), "learned");
+  refuse(node.workers != 0, "workers");
+  refuse(node.worker_cores.kind != hat::WorkerCores::Kind::kAuto, "worker_cores");
+  refuse(node.worker_nice.has_value(), "worker_nice");
+  if (node.link.tls || node.link.insecure) return;
+  diagnostics.error({.file = source.file},
+                    "links need `link: {tls: {certificate: FILE, key: FILE, ca: FILE}}`; write "
+                    "`link: {insecure: true}` instead only if the network is trusted");
+}
+
+Result<Prepared> prepare(const RdmaOptions& options, Diagnostics& diagnostics) {
+  HAT_TRY(Source config, source_of(options.config, options.config_file, "RdmaOptions::config"));
+  HAT_TRY(Source manifest,
+          source_of(options.manifest, options.manifest_file, "RdmaOptions::manifest"));
+  if (!names_its_node(config.text)) config.text += "\nnode: \"" + host_name() + "\"\n";
+  Prepared prepared;
+  NodeConfig& node = prepared.node;
+  node = hat::read_node_config(config.text, config.file, diagnostics);
+  if (!diagnostics.any_errors()) refuse_keys_of_daemons(node, config, diagnostics);
+  if (!manifest.text.empty()) {
+    prepared.manifest = hat::read_manifest(manifest.text, manifest.file, diagnostics);
+  }
+  if (!node.profile.empty() && std::filesystem::exists(node.profile)) {
+    prepared.profiles.emplace_back(node.profile, "", hat::load_profile(node.profile, diagnostics));
+  }
+  return prepared;
+}
+
+Result<Prepared> finish(Prepared prepared, Diagnostics& diagnostics) {
+  if (!diagnostics.any_errors()) {
+    hat::check_against(prepared.node, prepared.manifest, diagnostics);
+  }
+  if (diagnostics.any_errors()) return fail(ErrorCode::kInvalid, diagnostics.text());
+  if (prepared.node.link.tls) {
+    HAT_TRY(prepared.tls, hat::TlsContext::load(*prepared.node.link.tls));
+  }
+  return prepared;
+}
+
+Result<std::vector<std::string>> addresses_of(const std::string& host, uint16_t port) {
+  addrinfo hints{};
+  hints.ai_socktype = SOCK_STREAM;
+  hints.ai_flags = AI_ADDRCONFIG | AI_NUMERICSERV;
+  addrinfo* found = nullptr;
+  const int error = getaddrinfo(host.c_str(), std::to_string(port).c_str(), &hints, &found);
+  if (error != 0) {
+    return fail(ErrorCode::kNotFound, "no address of " + host + ": " + gai_strerror(error));
+  }
+  const hat::Owned<addrinfo, freeaddrinfo> all(found);
+  std::vector<std::string> addresses;
+  for (const addrinfo* each = found; each != nullptr; each = each->ai_next) {
+    std::array<char, NI_MAXHOST> text{};
+    if (getnameinfo(each->ai_addr, each->ai_addrlen, text.data(), text.size(), nullptr, 0,
+                    NI_NUMERICHOST) != 0) {
+      continue;
+    }
+    if (std::ranges::find(addresses, text.data()) == addresses.end()) {
+      addresses.emplace_back(text.data());
+    }
+  }
+  return addresses;
+}
+
+template <class Kind, size_t kCount>
+std::optional<Kind> read_word(const std::string& word, const char* option,
+                              const std::array<std::string_view, kCount>& words,
+                              Diagnostics& diagnostics) {
+  if (word.empty()) return std::nullopt;
+  const auto found = std::ranges::find(words, word);
+  if (found != words.end()) return static_cast<Kind>(found - words.begin());
+  std::string expected;
+  for (const std::string_view each : words) expected.append(" ").append(each);
+  diagnostics.error({.file = option}, "'" + word + "' is none of:" + expected);
+  return std::nullopt;
+}
+
+bool has_rules(const hat::Manifest& manifest) {
+  const auto has_rule = [](const auto& spec) { return spec.access.has_value(); };
+  return std::ranges::any_of(manifest.services, [&](const hat::ServiceSpec& service) {
+    return has_rule(service) || std::ranges::any_of(service.functions, has_rule);
+  });
+}
+
+}  // namespace
+
+Result<Prepared> prepare_client(const RdmaOptions& options, const std::string& host,
+                                uint16_t port) {
+  Diagnostics diagnostics;
+  HAT_TRY(Prepared prepared, prepare(options, diagnostics));
+  HAT_TRY(const std::vector<std::string> addresses, addresses_of(host, port));
+  std::string service = options.service;
+  if (service.empty() && prepared.manifest.services.size() == 1) {
+    service = prepared.manifest.services.front().name;
+  }
+  hat::EndpointConfig endpoint{.listen = kThisProcess,
+                               .service = service.empty() ? std::string(hat::kAnyService) : service,
+                               .peers = {}};
+  // The addresses form a group: the name of the node there does not matter, and with TLS the
+  // certificate must have the group's name.
+  for (const std::string& address : addresses) {
+    hat::PeerConfig peer{.name = host + "@" + address,
+                         .link = {hat::Address::Kind::kTcp, address, port, ""}};
+    peer.group = host;
+    endpoint.peers.push_back(peer.name);
+    prepared.node.peers.push_back(std::move(peer));
+  }
+  prepared.node.endpoints.push_back(std::move(endpoint));
+  return finish(std::move(prepared), diagnostics);
+}
+
+Result<Prepared> prepare_server(const RdmaOptions& options, const std::string& host,
+                                uint16_t port) {
+  Diagnostics diagnostics;
+  HAT_TRY(Prepared prepared, prepare(options, diagnostics));
+  const auto transport = read_word<hat::ThriftTransport>(
+      options.thrift_transport, "RdmaOptions::thrift_transport", hat::kThriftTransportWords,
+      diagnostics);
+  const auto protocol = read_word<hat::ThriftProtocol>(options.thrift_protocol,
+                                                       "RdmaOptions::thrift_protocol",
+                                                       hat::kThriftProtocolWords, diagnostics);
+  std::vector<std::string> services;
+  for (const auto& service : prepared.manifest.services) services.push_back(service.name);
+  // Serves services that the manifest does not have, as a Thrift server does; but not if it has
+  // `allow` rules, which such a service could avoid.
+  if (!has_rules(prepared.manifest)) services.emplace_back(hat::kAnyService);
+  for (std::string& service : services) {
+    hat::ServedConfig served{.service = std::move(service), .upstream = kThisProcess};
+    served.thrift_transport = transport;
+    served.thrift_protocol = protocol;
+    prepared.node.serves.push_back(std::move(served));
+  }
+  prepared.node.link.listen =
+      hat::Address{hat::Address::Kind::kTcp, host.empty() ? "::" : host, port, ""};
+  return finish(std::move(prepared), diagnostics);
+}
+
+}  // namespace hatrpc::rdma
