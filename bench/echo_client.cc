@@ -3,8 +3,9 @@
 //
 //   echo_client ADDRESS CLIENTS BYTES SECONDS [FUNCTION]
 //
-// ADDRESS is a port of this host, the path of a unix socket, or shm:PATH. FUNCTION is echo (the
-// default) or bulk; the server does the same for both names. Each client is a thread with one
+// ADDRESS is a port of this host, the path of a unix socket, shm:PATH, or
+// rdma:PORT,CONFIG,MANIFEST (bench/rdma_address.h). FUNCTION is echo (the default) or bulk; the
+// server does the same for both names. Each client is a thread with one
 // connection (framed binary), and makes one call at a time. The program prints the JSON object that
 // bench/closed_loop.h describes.
 #include <cstdio>

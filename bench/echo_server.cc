@@ -3,8 +3,9 @@
 //
 //   echo_server ADDRESS [interruptible]
 //
-// ADDRESS is a port of this host (0: any free port), the path of a unix socket, or shm:PATH. When
-// the program listens, it prints its address. With `interruptible`, the server could interrupt its
+// ADDRESS is a port of this host (0: any free port), the path of a unix socket, shm:PATH, or
+// rdma:PORT,CONFIG,MANIFEST (bench/rdma_address.h). When the program listens, it prints its port or
+// its path. With `interruptible`, the server could interrupt its
 // connections on a socket, as Thrift's servers do by default: each read waits in poll(2) for the
 // socket and for an interrupt. Without it, each read waits in recv(2). A connection on a ring can
 // always be interrupted.
@@ -17,12 +18,15 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "Echo.h"
 #include "base/arguments.h"
+#include "bench/rdma_address.h"
+#include "client/rdma/TServerRdma.h"
 #include "client/thrift/TShmServerSocket.h"
 
 namespace thrift = apache::thrift;
@@ -67,8 +71,14 @@ class Framed final : public thrift::transport::TTransportFactory {
   }
 };
 
-std::shared_ptr<thrift::transport::TServerSocket> listen_on(const std::string& address,
-                                                            bool interruptible) {
+// A socket that listens, and a function that returns its port or its path.
+struct Listening {
+  std::shared_ptr<thrift::transport::TServerTransport> socket;
+  std::function<std::string()> address;
+};
+
+std::shared_ptr<thrift::transport::TServerSocket> server_socket(const std::string& address,
+                                                                bool interruptible) {
   if (address.starts_with("shm:")) {
     return std::make_shared<hatrpc::TShmServerSocket>(address, long_life());
   }
@@ -76,15 +86,26 @@ std::shared_ptr<thrift::transport::TServerSocket> listen_on(const std::string& a
   return std::make_shared<Socket>(interruptible, "127.0.0.1", std::atoi(address.c_str()));
 }
 
+Listening listen_on(const std::string& address, bool interruptible) {
+  if (const auto rdma = hat::bench::rdma_address(address)) {
+    const auto socket = std::make_shared<hatrpc::TServerRdma>("127.0.0.1", rdma->port,
+                                                              rdma->options, long_life());
+    return {socket, [socket] { return std::to_string(socket->getPort()); }};
+  }
+  const auto socket = server_socket(address, interruptible);
+  return {socket, [socket] {
+            const std::string path = socket->getPath();
+            return path.empty() ? std::to_string(socket->getPort()) : path;
+          }};
+}
+
 struct SayAddress final : thrift::server::TServerEventHandler {
-  explicit SayAddress(std::shared_ptr<thrift::transport::TServerSocket> served)
-      : socket(std::move(served)) {}
+  explicit SayAddress(std::function<std::string()> of) : address(std::move(of)) {}
   void preServe() override {
-    const std::string path = socket->getPath();
-    std::puts(path.empty() ? std::to_string(socket->getPort()).c_str() : path.c_str());
+    std::puts(address().c_str());
     std::fflush(stdout);
   }
-  std::shared_ptr<thrift::transport::TServerSocket> socket;
+  std::function<std::string()> address;
 };
 
 // Parses ADDRESS [interruptible].
@@ -105,7 +126,7 @@ hat::Result<hat::Action> parse(const std::vector<std::string>& arguments, std::s
 
 constexpr const char* kUsage =
     "usage: echo_server ADDRESS [interruptible]\n"
-    "ADDRESS: a port, 0 for a free one, a unix socket's path, or shm:PATH\n";
+    "ADDRESS: a port, 0 for a free one, a unix socket's path, shm:PATH, or rdma:PORT,CONFIG,MANIFEST\n";
 
 }  // namespace
 
@@ -118,10 +139,10 @@ int main(int argc, char** argv) {
     return 2;
   }
   if (*action != hat::Action::kRun) return std::fputs(kUsage, stdout) < 0;
-  const auto socket = listen_on(address, interruptible);
+  const Listening listening = listen_on(address, interruptible);
   thrift::server::TThreadedServer server(
-      std::make_shared<hat::bench::EchoProcessor>(std::make_shared<Echo>()), socket,
+      std::make_shared<hat::bench::EchoProcessor>(std::make_shared<Echo>()), listening.socket,
       std::make_shared<Framed>(), std::make_shared<thrift::protocol::TBinaryProtocolFactory>());
-  server.setServerEventHandler(std::make_shared<SayAddress>(socket));
+  server.setServerEventHandler(std::make_shared<SayAddress>(listening.address));
   server.serve();
 }
