@@ -15,7 +15,8 @@ namespace hat::bench {
 constexpr size_t kLifeBytesMax = INT32_MAX;
 
 // Opens a connection (framed binary) to `address`: a port of this host, the path of a unix socket,
-// shm:PATH, or rdma:PORT,CONFIG,MANIFEST (bench/rdma_address.h). Throws a std::exception on any error.
+// shm:PATH, or rdma:PORT,CONFIG,MANIFEST (bench/rdma_address.h). Throws a std::exception on any
+// error.
 std::unique_ptr<EchoClient> connect_echo(const std::string& address);
 
 }  // namespace hat::bench

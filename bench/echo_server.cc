@@ -88,8 +88,8 @@ std::shared_ptr<thrift::transport::TServerSocket> server_socket(const std::strin
 
 Listening listen_on(const std::string& address, bool interruptible) {
   if (const auto rdma = hat::bench::rdma_address(address)) {
-    const auto socket = std::make_shared<hatrpc::TServerRdma>("127.0.0.1", rdma->port,
-                                                              rdma->options, long_life());
+    const auto socket =
+        std::make_shared<hatrpc::TServerRdma>("127.0.0.1", rdma->port, rdma->options, long_life());
     return {socket, [socket] { return std::to_string(socket->getPort()); }};
   }
   const auto socket = server_socket(address, interruptible);
@@ -126,7 +126,8 @@ hat::Result<hat::Action> parse(const std::vector<std::string>& arguments, std::s
 
 constexpr const char* kUsage =
     "usage: echo_server ADDRESS [interruptible]\n"
-    "ADDRESS: a port, 0 for a free one, a unix socket's path, shm:PATH, or rdma:PORT,CONFIG,MANIFEST\n";
+    "ADDRESS: a port, 0 for a free one, a unix socket's path, shm:PATH, or\n"
+    "rdma:PORT,CONFIG,MANIFEST\n";
 
 }  // namespace
 

@@ -65,8 +65,8 @@ void TRdma::open() {
   }
   auto connection = rdma::Connection::open(std::move(*prepared), deadline);
   if (!connection) {
-    throw TTransportException(TTransportException::NOT_OPEN, "TRdma::open() " + getOrigin() + ": " +
-                                                                 connection.error().message);
+    throw TTransportException(TTransportException::NOT_OPEN,
+                              "TRdma::open() " + getOrigin() + ": " + connection.error().message);
   }
   connection_ = std::move(*connection);
   stream_ = connection_->stream();
@@ -114,8 +114,6 @@ void TRdma::flush() {
 
 std::string TRdma::describe() const { return connection_ ? connection_->describe() : ""; }
 
-const std::string TRdma::getOrigin() const {
-  return "rdma:" + host_ + ":" + std::to_string(port_);
-}
+const std::string TRdma::getOrigin() const { return "rdma:" + host_ + ":" + std::to_string(port_); }
 
 }  // namespace hatrpc

@@ -9,12 +9,12 @@
 //
 // The server has a TServerRdma, or is a stock Thrift server whose host has a hatrpcd; the port is
 // then that of `link.listen`. Each function is carried as its hints say (RdmaOptions::manifest):
-// over an RDMA lane of its own plan, or over TCP. Calls use TCP until the lane is up, and while
-// there is none. If the client must be told that a call has failed, for example because the link
-// has broken, it gets the same TApplicationException as a client of a hatrpcd (docs/guarantees.md).
+// over an RDMA lane, or over TCP. Calls use TCP until the lane is up. If a call fails because the
+// link has broken, the client gets the same TApplicationException as a client of a hatrpcd
+// (docs/guarantees.md).
 //
 // A TRdma can replace a TSocket under TFramedTransport, TBufferedTransport and THeaderTransport.
-// After other bytes than Thrift messages (TZlibTransport, SASL) the stream is carried without plans.
+// A stream with other bytes than Thrift messages (TZlibTransport, SASL) is carried without plans.
 //
 // Cost     Each TRdma has its own link and its own registered memory (`fabric.max_pinned`).
 // Errors   TTransportException with the types of TSocket: NOT_OPEN, TIMED_OUT, END_OF_FILE;
@@ -48,8 +48,8 @@ class __attribute__((visibility("default"))) TRdma
         std::shared_ptr<apache::thrift::TConfiguration> config = nullptr);
   ~TRdma() override;
 
-  // Time-outs in milliseconds; 0, the default: none. They apply to open(), to the wait of a read,
-  // and to the wait of a write for space.
+  // Sets the time-out of open(), of the wait of a read, or of the wait of a write for space, in
+  // milliseconds. The value 0, the default, means none.
   void setConnTimeout(int ms) { connect_timeout_ms_ = ms; }
   void setRecvTimeout(int ms) { receive_timeout_ms_ = ms; }
   void setSendTimeout(int ms) { send_timeout_ms_ = ms; }

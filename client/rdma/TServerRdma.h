@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// client/rdma/TServerRdma.h: accepts connections of TRdma and of hatrpcd, without any daemon on this
-// host: it takes the place of a TServerSocket (TServerRdma of HatRPC SC'21 4.3).
+// client/rdma/TServerRdma.h: accepts connections of TRdma and of hatrpcd, without any daemon on
+// this host: it takes the place of a TServerSocket (TServerRdma of HatRPC SC'21 4.3).
 //
 //   auto socket = std::make_shared<hatrpc::TServerRdma>("", 9090, options);
 //   TThreadedServer server(processor, socket, transport_factory, protocol_factory);
@@ -11,7 +11,7 @@
 //
 // Servers  TSimpleServer, TThreadedServer and TThreadPoolServer. TNonblockingServer reads sockets
 //          itself, so it cannot use this class.
-// Cost     Each link has a thread, registered memory (`fabric.max_pinned`) and event loop of its own.
+// Cost     Each link has its own thread, event loop and registered memory (`fabric.max_pinned`).
 // Errors   TTransportException: NOT_OPEN if the address cannot be used, BAD_ARGS if the options are
 //          wrong, INTERRUPTED after interrupt().
 // Thread   accept(): one thread at a time; interrupt() and interruptChildren(): any thread.

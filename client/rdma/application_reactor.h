@@ -16,8 +16,8 @@ namespace hatrpc::rdma {
 
 // The address of the server in this process. No other socket can have it, because the kernel does
 // not allow a NUL byte in a path.
-inline const hat::Address kThisProcess{
-    hat::Address::Kind::kUnix, "", 0, std::string("\0this process", 13)};
+inline const hat::Address kThisProcess{hat::Address::Kind::kUnix, "", 0,
+                                       std::string("\0this process", 13)};
 
 class ApplicationReactor final : public hat::LibeventReactor {
  public:

@@ -174,8 +174,8 @@ bool ApplicationStream::on_news() {
 IoResult ApplicationStream::worker_reads(std::span<std::byte> into) {
   const std::unique_lock lock(mutex_);
   if (requests_.empty()) {
-    return {.kind = application_ == Life::kEnded ? IoResult::Kind::kEnd
-                                                 : IoResult::Kind::kWouldBlock};
+    return {.kind =
+                application_ == Life::kEnded ? IoResult::Kind::kEnd : IoResult::Kind::kWouldBlock};
   }
   const size_t bytes = std::min(into.size(), requests_.size());
   const bool was_full = requests_.size() >= kBytesMax;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// client/rdma/application_stream.h: a connection between a thread of the application and a worker in
-// the same process (inner_node.h). It takes the place of the socket between an application and
-// hatrpcd, and behaves like one: bytes in both directions, in order, with a limit on those that wait.
+// client/rdma/application_stream.h: a connection between a thread of the application and a worker
+// in the same process (inner_node.h). It takes the place of the socket between an application and
+// hatrpcd, and behaves like one: bytes in both directions, in order, with a limit on those that
+// wait.
 //
 //   application: write(), flush() ──requests──▶ worker: ByteStream::read()
 //                read(), peek()   ◀──replies─── worker: ByteStream::write()
@@ -31,7 +32,7 @@ class ApplicationStream final : public LoopClient,
 
   enum class Outcome : uint8_t {
     kOk,
-    kEnd,          // reading: the worker sends no more; writing: it takes no more
+    kEnd,  // reading: the worker sends no more; writing: it takes no more
     kTimedOut,
     kInterrupted,  // interrupt() was called
   };
@@ -81,7 +82,7 @@ class ApplicationStream final : public LoopClient,
   Life worker_life_ = Life::kOpen;
   bool takes_requests_ = true;  // false: the worker's side was destroyed
   bool is_interrupted_ = false;
-  bool is_noted_ = false;        // the loop will call on_news()
+  bool is_noted_ = false;  // the loop will call on_news()
   bool worker_awaits_space_ = false;
 };
 

@@ -52,15 +52,15 @@ class Echo final : public hat::StreamEvents {
   bool ended = false;
 };
 
-class Stream : public testing::Test {
+class InnerStream : public testing::Test {
  protected:
-  Stream() {
+  InnerStream() {
     loop_->in_loop([this] {
       echo_.stream = stream_->worker_side(echo_);
       echo_.stream->want_read(true);
     });
   }
-  ~Stream() override {
+  ~InnerStream() override {
     loop_->in_loop([this] { echo_.stream.reset(); });
   }
 
@@ -83,7 +83,7 @@ class Stream : public testing::Test {
   std::shared_ptr<ApplicationStream> stream_ = std::make_shared<ApplicationStream>(loop_);
 };
 
-TEST_F(Stream, CarriesBytesInBothDirections) {
+TEST_F(InnerStream, CarriesBytesInBothDirections) {
   EXPECT_FALSE(stream_->has_bytes());
   ASSERT_EQ(stream_->write(bytes_of("hello"), in_time()), Outcome::kOk);
   stream_->flush();
@@ -94,7 +94,7 @@ TEST_F(Stream, CarriesBytesInBothDirections) {
 }
 
 // More than fits into both queues: the writer waits until another thread has read.
-TEST_F(Stream, LimitsWhatWaits) {
+TEST_F(InnerStream, LimitsWhatWaits) {
   const std::string large(5 * ApplicationStream::kBytesMax + 7, 'x');
   std::thread writer([&] {
     EXPECT_EQ(stream_->write(bytes_of(large), in_time()), Outcome::kOk);
@@ -104,23 +104,22 @@ TEST_F(Stream, LimitsWhatWaits) {
   writer.join();
 }
 
-TEST_F(Stream, AWriteTimesOutIfNothingIsRead) {
+TEST_F(InnerStream, AWriteTimesOutIfNothingIsRead) {
   const std::string large(3 * ApplicationStream::kBytesMax, 'x');
-  EXPECT_EQ(stream_->write(bytes_of(large), in(std::chrono::milliseconds(50))),
-            Outcome::kTimedOut);
+  EXPECT_EQ(stream_->write(bytes_of(large), in(std::chrono::milliseconds(50))), Outcome::kTimedOut);
 }
 
-TEST_F(Stream, AReadTimesOut) {
+TEST_F(InnerStream, AReadTimesOut) {
   EXPECT_EQ(stream_->await_readable(in(std::chrono::milliseconds(10))), Outcome::kTimedOut);
 }
 
-TEST_F(Stream, TheWorkerReadsTheEnd) {
+TEST_F(InnerStream, TheWorkerReadsTheEnd) {
   ASSERT_EQ(stream_->write(bytes_of("last"), in_time()), Outcome::kOk);
   stream_->close();
   EXPECT_TRUE(echo_.ended);
 }
 
-TEST_F(Stream, TheApplicationReadsTheEnd) {
+TEST_F(InnerStream, TheApplicationReadsTheEnd) {
   ASSERT_EQ(stream_->write(bytes_of("last"), in_time()), Outcome::kOk);
   stream_->flush();
   loop_->in_loop([this] { echo_.stream.reset(); });
@@ -130,7 +129,7 @@ TEST_F(Stream, TheApplicationReadsTheEnd) {
   EXPECT_EQ(stream_->write(bytes_of("more"), in_time()), Outcome::kEnd);
 }
 
-TEST_F(Stream, AnInterruptEndsAWait) {
+TEST_F(InnerStream, AnInterruptEndsAWait) {
   std::thread other([this] {
     while (loop_->turns() < 2) std::this_thread::yield();
     stream_->interrupt();

@@ -21,7 +21,7 @@ class Connection {
   ~Connection();
 
   const std::shared_ptr<ApplicationStream>& stream() const { return stream_; }
-  // See TRdma::describe().
+  // Returns the text for TRdma::describe().
   std::string describe() const;
 
  private:

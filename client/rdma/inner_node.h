@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // client/rdma/inner_node.h: a worker of hatrpcd in the process of an application, with all that it
-// needs: an event loop, the fabric, TLS, routes and counters. It carries calls exactly as a daemon's
-// worker does, so the process at the other end of the link can have a hatrpcd or an inner node.
+// needs: an event loop, the fabric, TLS, routes and counters. It carries calls exactly as a
+// daemon's worker does, so the process at the other end of the link can have a hatrpcd or an inner
+// node.
 //
 // Thread   any thread. `worker` and what belongs to it may be used only in the loop.
 #pragma once
@@ -25,10 +26,10 @@ class InnerNode {
   InnerNode(const InnerNode&) = delete;
   InnerNode& operator=(const InnerNode&) = delete;
 
-  // The loop outlives the node as long as a stream to it exists.
+  // Returns the loop, which outlives the node as long as a stream to it exists.
   const std::shared_ptr<SharedLoop>& loop() const { return loop_; }
   hat::Worker& worker() { return *worker_; }
-  // Describes the fabric, or says why there is none.
+  // Returns a description of the fabric, or says why there is none.
   const std::string& fabric() const { return rdma_.what; }
 
  private:

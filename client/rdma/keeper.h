@@ -18,7 +18,7 @@
 
 namespace hatrpc::rdma {
 
-// The thread that gives turns to the loops of all clients of this process. It exists as long as a
+// Gives turns to the loops of all clients of this process, on a thread that exists as long as a
 // client has a pointer to the object.
 //
 // Thread   any.
@@ -31,7 +31,7 @@ class ClientKeeper {
   ~ClientKeeper();
 
   void add(std::shared_ptr<SharedLoop> loop);
-  // The loop gets no turn when this has returned.
+  // Gives the loop no more turns, also none that still runs when this returns.
   void remove(const SharedLoop& loop);
 
  private:
@@ -50,7 +50,7 @@ class ClientKeeper {
   std::thread thread_;
 };
 
-// The thread of a server's loop.
+// Runs the thread of a server's loop.
 class ServerKeeper {
  public:
   // No thread of the application must have begun to lead for this time before the keeper leads:

@@ -174,12 +174,12 @@ Result<Prepared> prepare_server(const RdmaOptions& options, const std::string& h
                                 uint16_t port) {
   Diagnostics diagnostics;
   HAT_TRY(Prepared prepared, prepare(options, diagnostics));
-  const auto transport = read_word<hat::ThriftTransport>(
-      options.thrift_transport, "RdmaOptions::thrift_transport", hat::kThriftTransportWords,
-      diagnostics);
-  const auto protocol = read_word<hat::ThriftProtocol>(options.thrift_protocol,
-                                                       "RdmaOptions::thrift_protocol",
-                                                       hat::kThriftProtocolWords, diagnostics);
+  const auto transport =
+      read_word<hat::ThriftTransport>(options.thrift_transport, "RdmaOptions::thrift_transport",
+                                      hat::kThriftTransportWords, diagnostics);
+  const auto protocol =
+      read_word<hat::ThriftProtocol>(options.thrift_protocol, "RdmaOptions::thrift_protocol",
+                                     hat::kThriftProtocolWords, diagnostics);
   std::vector<std::string> services;
   for (const auto& service : prepared.manifest.services) services.push_back(service.name);
   // Serves services that the manifest does not have, as a Thrift server does; but not if it has

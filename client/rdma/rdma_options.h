@@ -14,19 +14,21 @@ struct RdmaOptions {
   std::string manifest{};
   std::string manifest_file{};
 
-  // The settings, in the form of hatrpcd.yaml (docs/reference.md), with only these keys: node, zone,
-  // fabric, link, limits, profile. `link` is required: its key `tls`, or `insecure: true`. If the
-  // text is empty, it is read from `config_file`. Relative paths start at the working directory, or
-  // at the directory of `config_file`.
+  // The settings, in the form of hatrpcd.yaml (docs/reference.md), with only these keys: node,
+  // zone, fabric, link, limits, profile. `link` is required: its key `tls`, or `insecure: true`. If
+  // the text is empty, it is read from `config_file`. Relative paths start at the working
+  // directory, or at the directory of `config_file`.
   std::string config{};
   std::string config_file{};
 
-  // TRdma: the service that is called. Empty: the service of the manifest if it has exactly one,
-  // else any service, which a TServerRdma serves and a hatrpcd does not.
+  // For a TRdma: the service that is called. If it is empty, this is the service of the manifest if
+  // that has exactly one, and otherwise no certain one: a TServerRdma accepts this, a hatrpcd does
+  // not.
   std::string service{};
 
-  // TServerRdma: the Thrift transport and protocol that the server reads ("framed", "buffered" or
-  // "header"; "binary", "compact" or "json"). Required if the manifest has `allow` rules.
+  // For a TServerRdma: the Thrift transport and protocol that the server reads ("framed",
+  // "buffered" or "header"; "binary", "compact" or "json"). They are required if the manifest has
+  // `allow` rules.
   std::string thrift_transport{};
   std::string thrift_protocol{};
 };

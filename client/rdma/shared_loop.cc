@@ -55,7 +55,7 @@ void SharedLoop::make_leader_leave() {
 void SharedLoop::give_lead() {
   deadline_ = kNever;
   std::unique_lock lock(mutex_);
-  // What was noted while this thread led, nobody else may have begun to handle.
+  // No other thread handles the news that came while this thread led.
   while (!noted_.empty() || !active_.empty()) {
     lock.unlock();
     reactor_.end_iteration();

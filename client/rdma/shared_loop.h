@@ -94,9 +94,9 @@ class SharedLoop final : private hat::IterationEvents {
   // --- For the keeper ---
   // Returns how often threads of the application have begun to lead.
   uint64_t turns() const { return turns_.load(std::memory_order_relaxed); }
-  // If no thread leads: handles the events that are ready.
+  // Handles the events that are ready, if no thread leads.
   void tick();
-  // If no thread leads: leads, and sleeps in the loop, until a thread of the application needs the
+  // Leads, if no thread does, and sleeps in the loop, until a thread of the application needs the
   // loop or `ends()` returns true. interrupt() makes it call `ends()`.
   template <class Ends>
   void keep(Ends ends) {

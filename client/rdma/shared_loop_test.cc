@@ -30,9 +30,11 @@ TEST(SharedLoop, ReturnsWhenTheDeadlinePasses) {
   SharedLoop loop;
   Waiter waiter;
   const auto until = after(milliseconds(20));
-  EXPECT_FALSE(loop.run_until(waiter, [] { return false; }, until));
+  EXPECT_FALSE(loop.run_until(
+      waiter, [] { return false; }, until));
   EXPECT_GE(std::chrono::steady_clock::now(), until);
-  EXPECT_TRUE(loop.run_until(waiter, [] { return true; }, after(seconds(30))));
+  EXPECT_TRUE(loop.run_until(
+      waiter, [] { return true; }, after(seconds(30))));
 }
 
 TEST(SharedLoop, AThreadThatDoesNotWaitCanRunAnIteration) {
@@ -53,7 +55,8 @@ TEST(SharedLoop, NewsWakeTheLeader) {
   const auto client = std::make_shared<Counting>();
   std::thread leader([&] {
     Waiter waiter;
-    EXPECT_TRUE(loop.run_until(waiter, [&] { return client->called != 0; }, after(seconds(30))));
+    EXPECT_TRUE(loop.run_until(
+        waiter, [&] { return client->called != 0; }, after(seconds(30))));
   });
   while (loop.turns() == 0) std::this_thread::yield();
   loop.note(client);
@@ -66,7 +69,8 @@ TEST(SharedLoop, ALeaderMakesWay) {
   std::atomic<bool> done = false;
   std::thread leader([&] {
     Waiter waiter;
-    EXPECT_TRUE(loop.run_until(waiter, [&] { return done.load(); }, after(seconds(30))));
+    EXPECT_TRUE(loop.run_until(
+        waiter, [&] { return done.load(); }, after(seconds(30))));
   });
   while (loop.turns() == 0) std::this_thread::yield();
   for (int i = 0; i < 100; ++i) {
@@ -82,28 +86,28 @@ TEST(SharedLoop, ALeaderMakesWay) {
   leader.join();
 }
 
-// Many threads wait. Whoever leads wakes the others when they have news, and when it leaves.
+// Many threads wait. The one that leads wakes the others when it leaves.
 TEST(SharedLoop, EachThreadReturnsWhenItIsDone) {
   constexpr int kThreads = 8;
   SharedLoop loop;
-  struct Place {
+  struct Follower {
     Waiter waiter;
     std::atomic<bool> done = false;
   };
-  std::array<Place, kThreads> places;
+  std::array<Follower, kThreads> followers;
   std::atomic<int> waiting = 0;
   std::vector<std::thread> threads;
-  for (Place& place : places) {
+  for (Follower& follower : followers) {
     threads.emplace_back([&] {
       ++waiting;
       EXPECT_TRUE(loop.run_until(
-          place.waiter, [&] { return place.done.load(); }, after(seconds(30))));
+          follower.waiter, [&] { return follower.done.load(); }, after(seconds(30))));
     });
   }
   while (waiting != kThreads) std::this_thread::yield();
-  for (Place& place : places) {
-    place.done = true;
-    loop.wake(place.waiter);
+  for (Follower& follower : followers) {
+    follower.done = true;
+    loop.wake(follower.waiter);
     loop.interrupt();  // it may be the one that leads
   }
   for (std::thread& thread : threads) thread.join();
@@ -123,7 +127,8 @@ TEST(SharedLoop, TheKeeperMakesWayForAnApplication) {
   });
   while (kept == 0) std::this_thread::yield();
   Waiter waiter;
-  EXPECT_FALSE(loop.run_until(waiter, [] { return false; }, after(milliseconds(20))));
+  EXPECT_FALSE(loop.run_until(
+      waiter, [] { return false; }, after(milliseconds(20))));
   bool ran = false;
   loop.in_loop([&] { ran = true; });
   EXPECT_TRUE(ran);

@@ -225,7 +225,6 @@ TEST_P(Rdma, AReadTimesOut) {
   call(*client, 8);
 }
 
-// The client gets the exception of Thrift that tells that the link has ended, and then the end.
 TEST_P(Rdma, TheServerEnds) {
   const auto client = connect();
   call(*client, 8);

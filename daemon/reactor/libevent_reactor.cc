@@ -148,7 +148,7 @@ void LibeventReactor::poll_events() {
 bool LibeventReactor::asks_kernel() {
   constexpr uint32_t kQuietPolls = 64;
   constexpr Duration kAskInterval = std::chrono::microseconds(20);
-  const bool often = hot_rings_.empty() && !polls_sockets_rarely_;
+  const bool often = hot_rings_.empty() && asking_ == Asking::kOften;
   return often || ++quiet_polls_ < kQuietPolls ||
          now() - asked_kernel_ >= kAskInterval;
 }

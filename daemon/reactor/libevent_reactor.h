@@ -48,7 +48,7 @@ class LibeventReactor : public Reactor {
   // Makes the calling thread the one that runs the reactor, until leave().
   void enter();
   void leave() { loop_thread_.leave(); }
-  // The two halves of iterate(): end_iteration() calls every IterationEvents, and await_events()
+  // Runs one half of iterate(): end_iteration() calls every IterationEvents, and await_events()
   // waits for events and handles them.
   void end_iteration();
   void await_events();
@@ -56,7 +56,7 @@ class LibeventReactor : public Reactor {
   void poll_events();
   // Makes the reactor poll the sockets rarely while it polls without finding events, as if it had
   // rings: for a worker most of whose messages come over RDMA.
-  void poll_sockets_rarely() { polls_sockets_rarely_ = true; }
+  void poll_sockets_rarely() { asking_ = Asking::kRarely; }
 
   // Enables TCP keepalive on connections that are made or accepted from now on: the kernel sends
   // the first probe after `silence` without traffic, and closes a connection after three unanswered
@@ -91,6 +91,9 @@ class LibeventReactor : public Reactor {
   void remove_iteration_events(IterationEvents& events) override;
 
  private:
+  // How often the sockets are polled while polls find nothing and no ring is hot.
+  enum class Asking : uint8_t { kOften, kRarely };
+
   friend class KernelStream;
   friend class KernelListener;
   friend class KernelTimer;
@@ -115,7 +118,7 @@ class LibeventReactor : public Reactor {
   Owned<event_base, event_base_free> base_;
   mutable TimePoint now_{};
   mutable bool now_is_fresh_ = false;
-  bool polls_sockets_rarely_ = false;
+  Asking asking_ = Asking::kOften;
   bool had_events_ = false;   // an event was handled in this iteration
   uint32_t quiet_polls_ = 0;  // iterations that polled instead of sleeping, since a socket last had
                               // an event
