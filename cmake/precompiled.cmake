@@ -11,8 +11,7 @@
 # hat_use_precompiled(FOLDER): makes the targets of FOLDER and of the folders in it, except tests, use
 #     hat_precompiled; call it at the end.
 #
-# A compiler accepts a precompiled header only with the options with which the header was made.
-# Position-independent code therefore uses none. A target with an option of its own, such as -O1, must set
+# A compiler accepts a precompiled header only with the options with which the header was made. A target with an option of its own, such as -O1, must set
 # DISABLE_PRECOMPILE_HEADERS; otherwise clang gives an error, and g++ a warning (-Winvalid-pch).
 #
 # The presets debug and optimized set CMAKE_DISABLE_PRECOMPILE_HEADERS: so debug shows that each file includes

@@ -458,6 +458,23 @@ Limits default_limits() {
 
 namespace {
 
+// Makes the relative paths of the configuration start at `folder`.
+void place_files(NodeConfig& node, const std::filesystem::path& folder) {
+  for (auto* paths : {&node.manifests, &node.peer_files}) {
+    for (ConfigPath& path : *paths) place_in(folder, path.path);
+  }
+  for (std::string* path : {&node.profile, &node.learned, &node.access_log.path, &node.tracing.path,
+                            &node.fabric.loop_folder}) {
+    place_in(folder, *path);
+  }
+  if (node.link.tls) {
+    TlsConfig& tls = *node.link.tls;
+    for (std::string* path : {&tls.certificate, &tls.key, &tls.ca, &tls.crl}) {
+      place_in(folder, *path);
+    }
+  }
+}
+
 // Reads the text of the node's own file.
 NodeConfig parse(const std::string& text, const std::string& file, Diagnostics& diagnostics) {
   NodeConfig node;
@@ -496,19 +513,7 @@ NodeConfig parse(const std::string& text, const std::string& file, Diagnostics& 
        {"access_log", false, [&](const YamlValue& v) { node.access_log = read_access_log(v); }},
        {"tracing", false, [&](const YamlValue& v) { node.tracing = read_tracing(v); }},
        {"limits", false, [&](const YamlValue& v) { node.limits = read_limits(v); }}});
-  for (auto* paths : {&node.manifests, &node.peer_files}) {
-    for (ConfigPath& path : *paths) place_in(folder, path.path);
-  }
-  for (std::string* path : {&node.profile, &node.learned, &node.access_log.path, &node.tracing.path,
-                            &node.fabric.loop_folder}) {
-    place_in(folder, *path);
-  }
-  if (node.link.tls) {
-    TlsConfig& tls = *node.link.tls;
-    for (std::string* path : {&tls.certificate, &tls.key, &tls.ca, &tls.crl}) {
-      place_in(folder, *path);
-    }
-  }
+  place_files(node, folder);
   return node;
 }
 
@@ -538,6 +543,22 @@ NodeConfig read_node_config(const std::string& text, const std::string& file,
                             Diagnostics& diagnostics) {
   NodeConfig node = parse(text, file, diagnostics);
   finish(node, file, diagnostics);
+  return node;
+}
+
+NodeConfig read_application_config(const std::string& text, const std::string& file,
+                                   Diagnostics& diagnostics) {
+  NodeConfig node;
+  const auto document = parse_yaml(text, file, diagnostics);
+  if (!document) return node;
+  read_keys(*document, "application's configuration",
+            {into("node", false, node.node, read_own_name),
+             into("zone", false, node.zone, read_own_name),
+             {"fabric", false, [&](const YamlValue& v) { node.fabric = read_fabric(v); }},
+             {"link", true, [&](const YamlValue& v) { node.link = read_link(v); }},
+             {"limits", false, [&](const YamlValue& v) { node.limits = read_limits(v); }},
+             located_file("profile", node.profile, node.profile_location)});
+  place_files(node, std::filesystem::path(file).parent_path());
   return node;
 }
 

@@ -324,6 +324,12 @@ uint64_t registered_bytes(const FabricConfig& fabric);
 NodeConfig read_node_config(const std::string& text, const std::string& file,
                             Diagnostics& diagnostics);
 
+// Reads the configuration of an application that has a worker of its own (client/rdma): only the
+// keys node, zone, fabric, link, limits and profile. Without the key `node`, the node's name is
+// empty.
+NodeConfig read_application_config(const std::string& text, const std::string& file,
+                                   Diagnostics& diagnostics);
+
 // Reads a node configuration as read_node_config() does, from the file `file` and from its
 // `peer_files`. It is an error if a file cannot be read.
 NodeConfig load_node_config(const std::string& file, Diagnostics& diagnostics);

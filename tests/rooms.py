@@ -20,6 +20,8 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 MAY_INCLUDE = {
     "base": ["base/"],
     "client": ["client/"],
+    "client/rdma": ["client/rdma/", "daemon/configuration/", "daemon/process/rdma.h", "daemon/proxy/", "daemon/reactor/",
+                    "daemon/tls/tls_seal.h", "base/"],
     "config": ["config/", "base/"],
     "engine": ["engine/", "base/", "config/component_costs.h", "config/hint*.h"],
     "engine/fabric": ["engine/fabric/", "base/"],
@@ -56,7 +58,8 @@ MAY_INCLUDE = {
     "kv/cli": ["kv/cli/", "kv/server/", "kv/limits.h", "kv/server_address.h", "client/thrift/", "base/"],
     "kv/ycsb": ["kv/ycsb/", "kv/server_address.h", "bench/account*.h", "client/thrift/",
                 "base/"],
-    "bench": ["bench/", "client/thrift/", "base/", "config/"],
+    "bench": ["bench/", "client/thrift/", "client/rdma/TRdma.h", "client/rdma/TServerRdma.h",
+              "client/rdma/rdma_options.h", "base/", "config/"],
     "bench/engine": ["bench/engine/", "bench/model/", "bench/account*.h", "engine/", "config/hint*.h", "base/"],
     "bench/model": ["bench/model/", "client/ring/spin_policy.h", "engine/fabric/", "base/"],
     "bench/daemons": ["bench/daemons/", "bench/model/", "bench/account*.h", "daemon/proxy/", "daemon/metrics/",

@@ -29,7 +29,7 @@ PRESETS = ("release", "debug", "asan", "tsan")
 
 # The programs that need RDMA devices. They run one after another in one lab (an emulated machine).
 LAB = [f"tests/lab/twice.sh {BIN}/{program}" for program in
-       ("verbs_test", "verbs_protocols_test", "verbs_rdma_link_test", "verbs_dds_test")]
+       ("verbs_test", "verbs_protocols_test", "verbs_rdma_link_test", "verbs_trdma_test", "verbs_dds_test")]
 LAB += [f"/usr/bin/python3 tests/lab/{test}.py {BIN} {PEERS}" for test in ("daemons_test", "numa_test", "nic_test")]
 
 # Options of ctest that run each GoogleTest program as one test (cmake/hat.cmake).

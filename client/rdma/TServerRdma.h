@@ -6,7 +6,8 @@
 //   TThreadedServer server(processor, socket, transport_factory, protocol_factory);
 //
 // Clients reach it with a TRdma, or through the hatrpcd of their host with
-// `peers: {NAME: {link: "tcp:HOST:PORT"}}`. Their functions are answered as the hints of this
+// `peers: {NAME: {link: "tcp:HOST:PORT"}}`; NAME is the key `node` of RdmaOptions::config, or else
+// this host's name. Their functions are answered as the hints of this
 // process say (RdmaOptions::manifest), and `allow` rules hold as in a hatrpcd.
 //
 // Servers  TSimpleServer, TThreadedServer and TThreadPoolServer. TNonblockingServer reads sockets

@@ -40,45 +40,31 @@ std::string host_name() {
   return name[0] == '\0' ? "application" : name.data();
 }
 
-bool names_its_node(const std::string& text) {
-  return text.starts_with("node:") || text.contains("\nnode:");
-}
-
-// Adds an error for each key that only a daemon has.
-void refuse_keys_of_daemons(const NodeConfig& node, const Source& source,
-                            Diagnostics& diagnostics) {
-  const auto refuse = [&](bool is_set, const std::string& key) {
-    if (!is_set) return;
-    diagnostics.error({.file = source.file},
-                      key + " is a key of hatrpcd, and has no effect in an application; remove it");
+// Checks the values that depend on each other. Who listens where is not in the text.
+void check(const NodeConfig& node, Diagnostics& diagnostics) {
+  const auto error = [&](const std::string& message) {
+    diagnostics.error(node.link.location, message);
   };
-  refuse(!node.peers.empty() || !node.peer_files.empty(), "peers");
-  refuse(!node.endpoints.empty(), "endpoints");
-  refuse(!node.serves.empty(), "serves");
-  refuse(!node.manifests.empty(), "manifests");
-  refuse(node.link.listen.has_value(), "link.listen");
-  refuse(node.admin.listen.has_value() || !node.admin.socket.empty(), "admin");
-  refuse(!node.access_log.path.empty(), "access_log");
-  refuse(!node.tracing.path.empty(), "tracing");
-  refuse(!node.learned.empty(), "learned");
-  refuse(node.workers != 0, "workers");
-  refuse(node.worker_cores.kind != hat::WorkerCores::Kind::kAuto, "worker_cores");
-  refuse(node.worker_nice.has_value(), "worker_nice");
-  if (node.link.tls || node.link.insecure) return;
-  diagnostics.error({.file = source.file},
-                    "links need `link: {tls: {certificate: FILE, key: FILE, ca: FILE}}`; write "
-                    "`link: {insecure: true}` instead only if the network is trusted");
+  if (node.link.listen) error("link.listen: the arguments of TServerRdma have the address");
+  if (node.link.insecure && node.link.tls) {
+    error("link has both `tls` and `insecure: true`; remove one of them");
+  }
+  if (node.link.insecure || node.link.tls) return;
+  error(
+      "links need `tls: {certificate: FILE, key: FILE, ca: FILE}`; write `insecure: true` instead "
+      "only if the network is trusted");
 }
 
 Result<Prepared> prepare(const RdmaOptions& options, Diagnostics& diagnostics) {
-  HAT_TRY(Source config, source_of(options.config, options.config_file, "RdmaOptions::config"));
-  HAT_TRY(Source manifest,
+  HAT_TRY(const Source config,
+          source_of(options.config, options.config_file, "RdmaOptions::config"));
+  HAT_TRY(const Source manifest,
           source_of(options.manifest, options.manifest_file, "RdmaOptions::manifest"));
-  if (!names_its_node(config.text)) config.text += "\nnode: \"" + host_name() + "\"\n";
   Prepared prepared;
   NodeConfig& node = prepared.node;
-  node = hat::read_node_config(config.text, config.file, diagnostics);
-  if (!diagnostics.any_errors()) refuse_keys_of_daemons(node, config, diagnostics);
+  node = hat::read_application_config(config.text, config.file, diagnostics);
+  if (!diagnostics.any_errors()) check(node, diagnostics);
+  if (node.node.empty()) node.node = host_name();
   if (!manifest.text.empty()) {
     prepared.manifest = hat::read_manifest(manifest.text, manifest.file, diagnostics);
   }
@@ -136,6 +122,19 @@ std::optional<Kind> read_word(const std::string& word, const char* option,
   return std::nullopt;
 }
 
+std::string called_service(const RdmaOptions& options, const hat::Manifest& manifest,
+                           Diagnostics& diagnostics) {
+  if (!options.service.empty()) return options.service;
+  if (manifest.services.empty()) return std::string(hat::kAnyService);
+  if (manifest.services.size() != 1) {
+    std::string names;
+    for (const auto& service : manifest.services) names += " " + service.name;
+    diagnostics.error({.file = "RdmaOptions::service"},
+                      "the manifest has several services; name the one that is called:" + names);
+  }
+  return manifest.services.front().name;
+}
+
 bool has_rules(const hat::Manifest& manifest) {
   const auto has_rule = [](const auto& spec) { return spec.access.has_value(); };
   return std::ranges::any_of(manifest.services, [&](const hat::ServiceSpec& service) {
@@ -150,12 +149,8 @@ Result<Prepared> prepare_client(const RdmaOptions& options, const std::string& h
   Diagnostics diagnostics;
   HAT_TRY(Prepared prepared, prepare(options, diagnostics));
   HAT_TRY(const std::vector<std::string> addresses, addresses_of(host, port));
-  std::string service = options.service;
-  if (service.empty() && prepared.manifest.services.size() == 1) {
-    service = prepared.manifest.services.front().name;
-  }
   hat::EndpointConfig endpoint{.listen = kThisProcess,
-                               .service = service.empty() ? std::string(hat::kAnyService) : service,
+                               .service = called_service(options, prepared.manifest, diagnostics),
                                .peers = {}};
   // The addresses form a group: the name of the node there does not matter, and with TLS the
   // certificate must have the group's name.

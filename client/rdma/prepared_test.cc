@@ -38,8 +38,12 @@ TEST(Prepared, AClientHasOneEndpointAndThePeersOfTheHost) {
 TEST(Prepared, TheServiceFollowsFromTheOptions) {
   RdmaOptions options = insecure();
   EXPECT_EQ(prepare_client(options, "127.0.0.1", 1)->node.endpoints[0].service, hat::kAnyService);
+  options.manifest = std::string(kManifest) + "  Kv: {}\n";
+  const auto undecided = prepare_client(options, "127.0.0.1", 1);
+  ASSERT_FALSE(undecided);
+  EXPECT_THAT(undecided.error().message, HasSubstr("several services; name the one that is called: "
+                                                   "Echo Kv"));
   options.service = "Kv";
-  options.manifest = kManifest;
   EXPECT_EQ(prepare_client(options, "127.0.0.1", 1)->node.endpoints[0].service, "Kv");
 }
 
@@ -88,11 +92,12 @@ TEST_P(WrongOptions, AreReported) {
 INSTANTIATE_TEST_SUITE_P(
     Prepared, WrongOptions,
     testing::Values(
-        Wrong{"no_security", {}, "links need `link: {tls:"},
+        Wrong{"no_link", {.config = "fabric: tcp"}, "link"},
+        Wrong{"no_security", {.config = "link: {}"}, "links need `tls: "},
         Wrong{"unknown_key", {.config = "lnik: {}"}, "RdmaOptions::config:1:1: error: unknown key"},
         Wrong{"a_key_of_daemons",
               {.config = "link: {insecure: true}\nadmin: {listen: \"tcp:127.0.0.1:1\"}"},
-              "admin is a key of hatrpcd"},
+              "unknown key 'admin'"},
         Wrong{"manifest",
               {.manifest = "services: 1", .config = "link: {insecure: true}"},
               "RdmaOptions::manifest:1:"}),

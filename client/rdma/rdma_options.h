@@ -21,9 +21,8 @@ struct RdmaOptions {
   std::string config{};
   std::string config_file{};
 
-  // For a TRdma: the service that is called. If it is empty, this is the service of the manifest if
-  // that has exactly one, and otherwise no certain one: a TServerRdma accepts this, a hatrpcd does
-  // not.
+  // For a TRdma: the service that is called. It may be empty if the manifest has only one service,
+  // or if there is no manifest and the server has a TServerRdma.
   std::string service{};
 
   // For a TServerRdma: the Thrift transport and protocol that the server reads ("framed",

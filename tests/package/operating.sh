@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # tests/package/operating.sh: tests the work of an operator: client libraries, reload, watchdog, systemd's sockets,
 # TLS. inside.sh sources this file. host-a is the package's systemd unit; host-b and HatKV run on the same machine.
-packages=(hatrpcd libhatrpc-client libhatrpc-client-dev python3-hatrpc hatkv)
+packages=(hatrpcd libhatrpc-client libhatrpc-client-dev libhatrpc-rdma libhatrpc-rdma-dev python3-hatrpc hatkv)
 export HATKV_ADDRESS=tcp:127.0.0.1:9090  # host-a's endpoint
 configuration=/etc/hatrpc/hatrpcd.yaml
 drop_ins=/run/systemd/system/hatrpcd.service.d

@@ -9,8 +9,12 @@
 TShmSocket replaces thrift.transport.TSocket.TSocket, and TShmServerSocket replaces TServerSocket. They work
 with every wrapper transport and protocol, and in TSimpleServer, TThreadedServer, TThreadPoolServer and
 TForkingServer. docs/shm.md describes the format of the shared memory.
+
+TRdma and TServerRdma need no hatrpcd: this process itself carries the calls over RDMA (docs/trdma.md).
+They need the library libhatrpc-rdma.
 """
 
+from hatrpc.rdma import TRdma, TServerRdma
 from hatrpc.transport import TShmServerSocket, TShmSocket
 
-__all__ = ['TShmServerSocket', 'TShmSocket']
+__all__ = ['TRdma', 'TServerRdma', 'TShmServerSocket', 'TShmSocket']

@@ -39,6 +39,10 @@ std::vector<Combination> read_combinations(int argc, char** argv, const std::str
       combination.server = value;
     } else if (option == "--multiplexed") {
       combination.multiplexed = value;
+    } else if (option == "--rdma-config") {
+      combination.rdma_config = value;
+    } else if (option == "--rdma-manifest") {
+      combination.rdma_manifest = value;
     } else if (option == "--case") {
       combination.cases.push_back(value);
     } else if (option == "--skip") {

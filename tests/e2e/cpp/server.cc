@@ -20,6 +20,7 @@
 #include <stdexcept>
 #include <thread>
 
+#include "client/rdma/TServerRdma.h"
 #include "client/thrift/TShmServerSocket.h"
 #include "tests/e2e/cpp/combination.h"
 #include "tests/e2e/cpp/handler.h"
@@ -53,6 +54,22 @@ std::shared_ptr<transport::TServerSocket> make_socket(const Combination& combina
   }
   if (combination.is_unix()) return std::make_shared<LargeMessageSocket>(combination.path());
   return std::make_shared<LargeMessageSocket>(combination.host(), combination.port());
+}
+
+// A socket that listens when its server begins, and a function that returns its port then.
+struct Socket {
+  std::shared_ptr<transport::TServerTransport> socket;
+  std::function<int()> port;
+};
+
+Socket make_listening(const Combination& combination) {
+  if (combination.is_rdma()) {
+    auto socket = std::make_shared<hatrpc::TServerRdma>(
+        combination.host(), combination.port(), rdma_options(combination), large_messages());
+    return {socket, [socket] { return socket->getPort(); }};
+  }
+  auto socket = make_socket(combination);
+  return {socket, [socket] { return socket->getPort(); }};
 }
 
 class ReportPort : public server::TServerEventHandler {
@@ -106,7 +123,7 @@ Listening make_nonblocking(const Combination& combination,
 template <class Server, class... Rest>
 std::shared_ptr<server::TServer> make_blocking(const Combination& combination,
                                                std::shared_ptr<TProcessor> processor,
-                                               std::shared_ptr<transport::TServerSocket> socket,
+                                               std::shared_ptr<transport::TServerTransport> socket,
                                                Rest... rest) {
   const auto transports = make_transport_factory(combination);
   const auto input = make_protocol_factory(combination);
@@ -120,8 +137,8 @@ Listening make_server(const Combination& combination, std::shared_ptr<ProbeHandl
   if (combination.server.starts_with("nonblocking")) {
     return make_nonblocking(combination, processor);
   }
-  auto socket = make_socket(combination);
-  auto port = std::make_shared<ReportPort>([socket] { return socket->getPort(); });
+  const auto [socket, port_of] = make_listening(combination);
+  auto port = std::make_shared<ReportPort>(port_of);
   if (combination.server == "simple") {
     return {make_blocking<server::TSimpleServer>(combination, processor, socket), port};
   }
@@ -146,7 +163,8 @@ int run(int argc, char** argv) {
     if (combination.is_unix() || combination.is_shm()) {
       std::printf("listening on %s\n", combination.address.c_str());
     } else {
-      std::printf("listening on %s:%d\n", combination.host().c_str(), port);
+      std::printf("listening on %s%s:%d\n", combination.is_rdma() ? "rdma:" : "",
+                  combination.host().c_str(), port);
     }
     std::fflush(stdout);
   }

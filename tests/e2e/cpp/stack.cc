@@ -15,6 +15,7 @@
 
 #include <stdexcept>
 
+#include "client/rdma/TRdma.h"
 #include "client/thrift/TShmSocket.h"
 
 namespace probe_peer {
@@ -27,7 +28,21 @@ using apache::thrift::TConfiguration;
 constexpr int kMessageBytesMax = 1 << 30;
 constexpr int kFrameBytesMax = 64 << 20;
 
-std::shared_ptr<transport::TSocket> make_socket(const Combination& combination) {
+template <class Socket>
+std::shared_ptr<Socket> with_timeouts(std::shared_ptr<Socket> socket, int ms) {
+  socket->setConnTimeout(ms);
+  socket->setRecvTimeout(ms);
+  socket->setSendTimeout(ms);
+  return socket;
+}
+
+std::shared_ptr<transport::TTransport> make_socket(const Combination& combination) {
+  if (combination.is_rdma()) {
+    return with_timeouts(
+        std::make_shared<hatrpc::TRdma>(combination.host(), combination.port(),
+                                        rdma_options(combination), large_messages()),
+        combination.timeout_ms);
+  }
   std::shared_ptr<transport::TSocket> socket;
   if (combination.is_shm()) {
     socket = std::make_shared<hatrpc::TShmSocket>(combination.path(), large_messages());
@@ -37,10 +52,7 @@ std::shared_ptr<transport::TSocket> make_socket(const Combination& combination) 
     socket = std::make_shared<transport::TSocket>(combination.host(), combination.port(),
                                                   large_messages());
   }
-  socket->setConnTimeout(combination.timeout_ms);
-  socket->setRecvTimeout(combination.timeout_ms);
-  socket->setSendTimeout(combination.timeout_ms);
-  return socket;
+  return with_timeouts(std::move(socket), combination.timeout_ms);
 }
 
 std::shared_ptr<transport::TTransport> layer(const std::string& name,
@@ -93,6 +105,20 @@ std::shared_ptr<protocol::TProtocol> make_protocol(
 
 std::shared_ptr<TConfiguration> large_messages() {
   return std::make_shared<TConfiguration>(kMessageBytesMax, kFrameBytesMax);
+}
+
+hatrpc::RdmaOptions rdma_options(const Combination& combination) {
+  hatrpc::RdmaOptions options;
+  options.config_file = combination.rdma_config;
+  options.manifest_file = combination.rdma_manifest;
+  options.service = "Probe";
+  // TServerRdma has no name for a transport with which it cannot follow the messages.
+  const bool is_known = combination.transport == "framed" || combination.transport == "buffered";
+  options.thrift_transport = combination.has_header() ? "header"
+                             : is_known               ? combination.transport
+                                                      : "";
+  options.thrift_protocol = combination.protocol;
+  return options;
 }
 
 ClientStack make_client_stack(const Combination& combination) {

@@ -9,6 +9,7 @@
 
 #include <memory>
 
+#include "client/rdma/rdma_options.h"
 #include "tests/e2e/cpp/combination.h"
 
 namespace probe_peer {
@@ -16,6 +17,9 @@ namespace probe_peer {
 // Returns limits that allow the tests' largest messages (16 MiB). libthrift's default limit of a
 // frame is 16,384,000 bytes.
 std::shared_ptr<apache::thrift::TConfiguration> large_messages();
+
+// Returns the options of a TRdma or a TServerRdma.
+hatrpc::RdmaOptions rdma_options(const Combination& combination);
 
 // A client's transport, which is not open yet, and its protocol, which is multiplexed if the
 // combination says so.

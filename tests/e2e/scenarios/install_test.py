@@ -182,6 +182,58 @@ int main(int, char** argv) {
 }
 """
 
+RDMA_PROGRAM = r"""
+#include <hatrpc/TRdma.h>
+#include <hatrpc/TServerRdma.h>
+#include <thrift/protocol/TBinaryProtocol.h>
+#include <thrift/server/TThreadedServer.h>
+#include <thrift/transport/TBufferTransports.h>
+
+#include <future>
+#include <iostream>
+#include <thread>
+
+#include "Echo.h"
+
+using namespace apache::thrift;
+using std::make_shared;
+
+struct Handler : user::EchoIf {
+  void echo(std::string& back, const std::string& data) override { back = data; }
+};
+
+struct Started : server::TServerEventHandler {
+  void preServe() override { serving.set_value(); }
+  std::promise<void> serving;
+};
+
+int main() {
+  hatrpc::RdmaOptions options;
+  options.config = "fabric: loop\nlink: {insecure: true}";
+  auto listening = make_shared<hatrpc::TServerRdma>("127.0.0.1", 0, options);
+  server::TThreadedServer server(make_shared<user::EchoProcessor>(make_shared<Handler>()), listening,
+                                 make_shared<transport::TFramedTransportFactory>(),
+                                 make_shared<protocol::TBinaryProtocolFactory>());
+  auto started = make_shared<Started>();
+  server.setServerEventHandler(started);
+  std::thread thread([&] { server.serve(); });
+  started->serving.get_future().wait();
+  auto socket = make_shared<hatrpc::TRdma>("127.0.0.1", listening->getPort(), options);
+  auto framed = make_shared<transport::TFramedTransport>(socket);
+  user::EchoClient client(make_shared<protocol::TBinaryProtocol>(framed));
+  framed->open();
+  std::string back;
+  client.echo(back, "hello");
+  const std::string much(1000000, 'x');
+  std::string more;
+  client.echo(more, much);
+  framed->close();
+  server.stop();
+  thread.join();
+  std::cout << (back == "hello" && more == much ? "all held" : "an echo came changed") << std::endl;
+}
+"""
+
 CMAKE = """
 cmake_minimum_required(VERSION 3.25)
 project(user LANGUAGES CXX)
@@ -191,6 +243,8 @@ add_executable(user main.cc gen/Echo.cpp)
 target_include_directories(user PRIVATE gen)
 target_link_libraries(user PRIVATE hatrpc::client pthread)
 """
+RDMA_CMAKE = (CMAKE.replace("find_package(hatrpc ", "find_package(hatrpc-rdma ").replace("hatrpc::client", "hatrpc::rdma")
+              .replace("main.cc", "rdma.cc"))
 
 PYTHON_PROGRAM = """
 import multiprocessing, os, signal, sys, time
@@ -242,14 +296,23 @@ class Install(Scenario):
         cls.folder = pathlib.Path(held.name)
         cls.prefix = cls.folder / "prefix"
         run(["cmake", "--install", BUILD / "client", "--component", "client", "--prefix", cls.prefix])
+        run(["cmake", "--install", BUILD / "client", "--component", "rdma", "--prefix", cls.folder / "rdma"])
         (cls.folder / "main.cc").write_text(PROGRAM)
+        (cls.folder / "rdma.cc").write_text(RDMA_PROGRAM)
         (cls.folder / "gen").mkdir()
         (cls.folder / "echo.thrift").write_text(IDL)
         run(["thrift", "--gen", "cpp:no_skeleton", "-out", cls.folder / "gen", cls.folder / "echo.thrift"])
         run(["thrift", "--gen", "py", "-o", cls.folder, cls.folder / "echo.thrift"])
 
-    def library_folder(self):
-        return next(self.prefix.rglob("libhatrpc-client.so")).parent
+    def library_folder(self, prefix=None):
+        return next((prefix or self.prefix).rglob("libhatrpc-*.so")).parent
+
+    def test_nothing_but_the_rdma_library_is_installed(self):
+        names = {path.name for path in (self.folder / "rdma").rglob("*") if path.is_file() or path.is_symlink()}
+        self.assertEqual(names, {
+            "TRdma.h", "TServerRdma.h", "hatrpc_rdma.h", "rdma_options.h", "hatrpc-rdma.pc", "hatrpc-rdma-config.cmake",
+            "hatrpc-rdma-config-version.cmake", *(name for name in names if name.startswith("libhatrpc-rdma.so"))})
+        self.assertIn("libhatrpc-rdma.so", names)
 
     def test_nothing_but_the_client_is_installed(self):
         names = sorted(path.name for path in self.prefix.rglob("*") if path.is_file() or path.is_symlink())
@@ -258,9 +321,9 @@ class Install(Scenario):
         self.assertLess({"TShmServerSocket.h", "TShmSocket.h", "hatrpc-client.pc", "hatrpc-config.cmake",
                          "hatrpc-config-version.cmake", "libhatrpc-client.so"}, set(names))
 
-    def check_runs(self, program):
+    def check_runs(self, program, prefix=None):
         with tempfile.TemporaryDirectory(prefix="hatrpc-rings-") as rings:
-            said = run([program, rings], env={**os.environ, "LD_LIBRARY_PATH": str(self.library_folder())})
+            said = run([program, rings], env={**os.environ, "LD_LIBRARY_PATH": str(self.library_folder(prefix))})
         self.assertEqual(said, "all held\n")
 
     def test_by_pkg_config(self):
@@ -274,10 +337,31 @@ class Install(Scenario):
              "-pthread"])
         self.check_runs(program)
 
+    def test_rdma_by_pkg_config(self):
+        prefix = self.folder / "rdma"
+        found = run(["pkg-config", "--cflags", "--libs", "hatrpc-rdma"],
+                    env={**os.environ, "PKG_CONFIG_PATH": str(self.library_folder(prefix) / "pkgconfig")})
+        program = self.folder / "rdma_by_pkg_config"
+        run(["g++", "-std=c++14", "-Wall", "-Wextra", "-I", self.folder / "gen", self.folder / "rdma.cc",
+             self.folder / "gen" / "Echo.cpp", "-o", program, *found.split(), "-pthread"])
+        self.check_runs(program, prefix)
+
+    def test_rdma_by_find_package(self):
+        user = self.folder / "rdma_user"
+        user.mkdir()
+        (user / "CMakeLists.txt").write_text(RDMA_CMAKE)
+        for name in "rdma.cc", "gen":
+            (user / name).symlink_to(self.folder / name)
+        run(["cmake", "-S", user, "-B", user / "build", f"-DCMAKE_PREFIX_PATH={self.folder / 'rdma'}"])
+        run(["cmake", "--build", user / "build"])
+        self.check_runs(user / "build" / "user", self.folder / "rdma")
+
     def test_headers_are_cpp_11(self):
-        source = self.folder / "headers.cc"
-        source.write_text("#include <hatrpc/TShmServerSocket.h>\n#include <hatrpc/TShmSocket.h>\n")
-        run(["g++", "-std=c++11", "-fsyntax-only", "-I", self.prefix / "include", source])
+        for prefix, names in ((self.prefix, ("TShmServerSocket", "TShmSocket")),
+                              (self.folder / "rdma", ("TRdma", "TServerRdma"))):
+            source = self.folder / "headers.cc"
+            source.write_text("".join(f"#include <hatrpc/{name}.h>\n" for name in names))
+            run(["g++", "-std=c++11", "-fsyntax-only", "-I", prefix / "include", source])
 
     def test_by_find_package(self):
         user = self.folder / "user"
