@@ -20,11 +20,9 @@ struct Given {
 };
 
 void declare_modes(Arguments& parser, Given& given) {
-  constexpr std::pair<const char*, Mode> kModes[] = {{"--check", Mode::kCheck},
-                                                     {"--explain", Mode::kExplain},
-                                                     {"--strip", Mode::kStrip},
-                                                     {"--annotate", Mode::kAnnotate},
-                                                     {"--dump", Mode::kDump}};
+  constexpr std::pair<const char*, Mode> kModes[] = {
+      {"--cpp", Mode::kCpp},     {"--check", Mode::kCheck},       {"--explain", Mode::kExplain},
+      {"--strip", Mode::kStrip}, {"--annotate", Mode::kAnnotate}, {"--dump", Mode::kDump}};
   for (const auto& [name, mode] : kModes) {
     parser.flag(name, [&given, name, mode] { given.modes.emplace_back(name, mode); });
   }
@@ -137,6 +135,7 @@ std::string help_text() {
   return R"(hintgen: reads Thrift IDL with performance hints, and writes the manifest for hatrpcd.
 
   hintgen [-I DIR]... [-o FILE] FILE.thrift           write the manifest (YAML)
+  hintgen --cpp      FILE.thrift                      write the manifest in a C++ header
   hintgen --check    FILE.thrift                      report errors and warnings; no -o
   hintgen --explain  FILE.thrift                      show each function's plan and the reason
   hintgen --strip    FILE.thrift                      write plain IDL, without native hints
@@ -171,6 +170,7 @@ groups only after --strip or --annotate:
   hintgen kv.thrift -o kv.yaml
   hintgen --strip kv.thrift -o gen/kv.thrift && thrift --gen cpp gen/kv.thrift
   hintgen --explain --cores 28 --nic-cores 14 kv.thrift
+  hintgen --cpp kv.thrift -o gen/kv_manifest.h        for a program with TRdma
 
 Exit status: 0 success, 1 errors in the input, or a file that cannot be read or written, 2 wrong
 usage.

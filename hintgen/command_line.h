@@ -17,6 +17,7 @@ namespace hat::hintgen {
 
 enum class Mode : uint8_t {
   kManifest,
+  kCpp,
   kCheck,
   kExplain,
   kStrip,

@@ -39,7 +39,7 @@ class CommandTest(unittest.TestCase):
                               timeout=SECONDS_MAX)
 
     def test_good_input_ends_with_0_in_silence(self):
-        for mode in ([], ["--check"], ["--explain"], ["--strip"], ["--annotate"], ["--dump"]):
+        for mode in ([], ["--cpp"], ["--check"], ["--explain"], ["--strip"], ["--annotate"], ["--dump"]):
             with self.subTest(mode=mode):
                 done = self.run_hintgen(*mode, "good.thrift")
                 self.assertEqual((done.returncode, done.stderr), (0, ""))
@@ -182,6 +182,18 @@ class CommandTest(unittest.TestCase):
         self.assertEqual(done.returncode, 1)
         self.assertIn("may have access rules (`allow`), but it cannot be read", done.stderr)
         self.assertEqual(manifest.read_text(), "services: {S: {allow: host-a\n")
+
+    def test_the_header_has_the_manifest(self):
+        self.write("kv_store.thrift", "namespace cpp some.kv\nservice Kv { binary get(1: binary key) }\n")
+        manifest = self.run_hintgen("kv_store.thrift").stdout
+        self.assertEqual(self.run_hintgen("--cpp", "kv_store.thrift", "-o", "manifest.h").returncode, 0)
+        self.write("print.cc", '#include "manifest.h"\n#include "manifest.h"\n#include <cstdio>\n'
+                               'int main() { std::fputs(some::kv::kKvStoreManifest, stdout); }\n')
+        subprocess.run(["c++", "-std=c++11", "-Wall", "-Wextra", "-Werror", "print.cc", "-o", "print"], cwd=self.at,
+                       check=True, timeout=SECONDS_MAX)
+        printed = subprocess.run(["./print"], cwd=self.at, capture_output=True, text=True, check=True,
+                                 timeout=SECONDS_MAX).stdout
+        self.assertEqual(printed, manifest)
 
     def test_a_file_may_be_stripped_in_place(self):
         stripped = self.run_hintgen("--strip", "good.thrift").stdout

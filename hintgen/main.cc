@@ -15,6 +15,7 @@
 #include "hintgen/command_line.h"
 #include "hintgen/dump.h"
 #include "hintgen/emit.h"
+#include "hintgen/header.h"
 #include "hintgen/hint_check.h"
 #include "hintgen/kept_rules.h"
 #include "hintgen/load.h"
@@ -68,6 +69,8 @@ Result<std::string> make_output(const CommandLine& line, const engine::HostFacts
       return describe_check(make_manifest(idl));
     case Mode::kExplain:
       return describe_host(host, line.rdma_assumed) + explain(make_manifest(idl), host, line.side);
+    case Mode::kCpp:
+      return make_header(*idl.main, write_manifest(make_manifest(idl)));
     case Mode::kStrip:
       return strip(*idl.main);
     case Mode::kAnnotate:

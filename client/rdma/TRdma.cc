@@ -109,7 +109,7 @@ void TRdma::write(const uint8_t* from, uint32_t bytes) {
 
 void TRdma::flush() {
   resetConsumedMessageSize();
-  stream().flush();
+  if (isOpen()) stream_->flush();  // a closed TSocket accepts flush(), too: servers call it
 }
 
 std::string TRdma::describe() const { return connection_ ? connection_->describe() : ""; }

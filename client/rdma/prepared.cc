@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <filesystem>
 
 #include "base/owned.h"
@@ -34,13 +35,18 @@ Result<Source> source_of(const std::string& text, const std::string& file, const
   return Source{std::move(read.text), file};
 }
 
+// Returns the host's name, or "application" if it is not allowed as the name of a node.
 std::string host_name() {
-  std::array<char, 256> name{};
-  gethostname(name.data(), name.size() - 1);
-  return name[0] == '\0' ? "application" : name.data();
+  std::array<char, 256> text{};
+  gethostname(text.data(), text.size() - 1);
+  const std::string name = text.data();
+  const auto is_allowed = [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '.' || c == '-' || c == '_';
+  };
+  return !name.empty() && std::ranges::all_of(name, is_allowed) ? name : "application";
 }
 
-// Checks the values that depend on each other. Who listens where is not in the text.
+// Checks the values that depend on each other. The address at which the server listens is not in the text.
 void check(const NodeConfig& node, Diagnostics& diagnostics) {
   const auto error = [&](const std::string& message) {
     diagnostics.error(node.link.location, message);
