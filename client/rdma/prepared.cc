@@ -46,7 +46,7 @@ std::string host_name() {
   return !name.empty() && std::ranges::all_of(name, is_allowed) ? name : "application";
 }
 
-// Checks the values that depend on each other. The address at which the server listens is not in the text.
+// Checks the values that depend on each other. The text has no address to listen at.
 void check(const NodeConfig& node, Diagnostics& diagnostics) {
   const auto error = [&](const std::string& message) {
     diagnostics.error(node.link.location, message);

@@ -75,12 +75,12 @@ class Worker final : public IterationEvents {
     std::shared_ptr<const RoutingTable> routes;
     // Outlives the worker; null: no peer can calibrate with this node.
     engine::CostAnswerer* answerer = nullptr;
-    WorkerCounters* counters = nullptr;        // outlives the worker
-    AccessLog* access_log = nullptr;           // outlives the worker; null: there is none
-    DetachedConnections* detached = nullptr;   // outlives the worker
-    Spans* spans = nullptr;                    // outlives the worker; null: calls get no spans
-    engine::RdmaHost* rdma = nullptr;          // outlives the worker; null: only TCP lanes
-    engine::Seal* seal = nullptr;              // outlives the worker; null: links without TLS
+    WorkerCounters* counters = nullptr;       // outlives the worker
+    AccessLog* access_log = nullptr;          // outlives the worker; null: there is none
+    DetachedConnections* detached = nullptr;  // outlives the worker
+    Spans* spans = nullptr;                   // outlives the worker; null: calls get no spans
+    engine::RdmaHost* rdma = nullptr;         // outlives the worker; null: only TCP lanes
+    engine::Seal* seal = nullptr;             // outlives the worker; null: links without TLS
     std::shared_ptr<const LearnedChoices> kept = nullptr;  // see set_kept(); null: none
     // Makes the links at the start and keeps them up. Otherwise a link is made when a client needs
     // it, and ends when no client has needed it for limits.link_idle, unless this is 0.

@@ -149,8 +149,7 @@ bool LibeventReactor::asks_kernel() {
   constexpr uint32_t kQuietPolls = 64;
   constexpr Duration kAskInterval = std::chrono::microseconds(20);
   const bool often = hot_rings_.empty() && asking_ == Asking::kOften;
-  return often || ++quiet_polls_ < kQuietPolls ||
-         now() - asked_kernel_ >= kAskInterval;
+  return often || ++quiet_polls_ < kQuietPolls || now() - asked_kernel_ >= kAskInterval;
 }
 
 // Counts an event. After each event the worker polls at least once before it sleeps: the yield
