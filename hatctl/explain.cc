@@ -195,13 +195,14 @@ std::string choice_rules(const json& ways) {
   const bool has_overflow =
       std::ranges::any_of(ways, [](const json& way) { return way.at("overflow").get<bool>(); });
   return std::string(
-             "Connections that need a peer choose among those with \"yes\", by weight and by the "
-             "calls in flight. ") +
+             "New connections, and calls of connections for which no server keeps state, choose "
+             "among the peers with \"yes\", by weight and by the calls in flight. ") +
          (has_overflow
               ? "They choose a peer with \"only if\" when each of the others has many more "
                 "calls in flight, and single ones try it from time to time. "
               : "") +
-         "A connection stays with its peer while the server keeps state for it.";
+         "A connection stays with its peer while the server keeps state for it, and while an "
+         "earlier call is not answered.";
 }
 
 std::string peers_of(const json& page, const Terminal& terminal) {

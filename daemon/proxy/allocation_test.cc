@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "daemon/proxy/fake_pair.h"
+#include "daemon/proxy/outbound/fake_peers.h"
 #include "tests/counting_new.h"
 
 namespace hat {
@@ -105,6 +106,46 @@ TEST(ProxyAllocationOfCalls, NoneOnAnRdmaLane) {
   allocations = 0;
   for (int i = 0; i < 100; ++i) call();
   EXPECT_EQ(allocations, 0u);
+}
+
+class ProxyAllocationOfSpreadCalls : public FakePeersTest {};
+
+// Each call chooses one of three peers, and uses an idle stream if that is another one than before.
+TEST_F(ProxyAllocationOfSpreadCalls, None) {
+  const auto client = node_.connect_client();
+  const std::string request = strict_message(thrift::MessageType::kCall, "get", 1);
+  uint64_t allocations = 0;
+  const auto takes = [&](const FakeNode::Wire& wire, const std::string& bytes) {
+    wire->incoming += bytes;
+    const uint64_t before = allocation_count();
+    FakeNode::read(wire);
+    node_.reactor.end_iteration();
+    allocations += allocation_count() - before;
+  };
+  std::vector<int> by_link(links_.size());
+  const auto call = [&] {
+    client->written.clear();  // keeps the memory
+    for (const auto& link : links_) link->written.clear();
+    takes(client, request);
+    for (size_t i = 0; i < links_.size(); ++i) {
+      for (engine::FrameHeader header : headers_in(links_[i]->written)) {
+        if (header.kind != FrameKind::kCall) continue;
+        ++by_link[i];
+        takes(links_[i], frame_bytes({.kind = FrameKind::kReply,
+                                      .flags = engine::kLastPiece,
+                                      .stream = header.stream,
+                                      .call = header.call},
+                                     "reply"));
+      }
+    }
+    EXPECT_EQ(client->written, "reply");
+  };
+  for (int i = 0; i < 100; ++i) call();
+  allocations = 0;
+  by_link = std::vector<int>(links_.size());
+  for (int i = 0; i < 100; ++i) call();
+  EXPECT_EQ(allocations, 0u);
+  for (const int calls : by_link) EXPECT_GT(calls, 10);
 }
 
 }  // namespace

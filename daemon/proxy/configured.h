@@ -30,6 +30,10 @@ struct Endpoint {
   PeerTurns turns{};       // of `config.peers`
   Ejections ejected{};     // of `config.peers`
   PeerSpeeds speeds{};     // of `config.peers`, in this order
+  // The links among which calls choose, those of the node's zone or all if it has none. The list
+  // is up to date if `links_version` is the worker's.
+  WeightedPeers links{};
+  uint64_t links_version = 0;
 };
 
 // A served service; `number` and `is_current` as above.

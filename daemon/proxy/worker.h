@@ -198,18 +198,10 @@ class Worker final : public IterationEvents {
   // kFirstAttemptWait or half of limits.peer_wait. Lets idle links connect; if none is usable, all.
   static constexpr Duration kFirstAttemptWait = std::chrono::milliseconds(50);
   PeerLink* choose_peer(PeerNames peers, Endpoint& endpoint, FirstAttempts first_attempts);
-  // Returns the link to one of `peers`, chosen at random, if a call of `endpoint` that would
-  // otherwise use `current`, of which `speed` is (null: not measured), should rather use it:
-  // should_move() returns true, and no peer that is preferred has room. Otherwise returns null.
-  // Call it only if at least kPileUp calls of this worker wait for `current`.
-  static constexpr size_t kPileUp = 4;
-  PeerLink* better_peer(const PeerLink& current, const PeerSpeed* speed, PeerNames peers,
-                        Endpoint& endpoint);
-  // Returns the link that a call of `endpoint` should use rather than `current`, of which `speed`
-  // is: `current` is slow and the other is not, or the other one is slow and should be tried.
-  // Returns null if there is none.
-  PeerLink* faster_peer(const PeerLink& current, const PeerSpeed& speed, PeerNames peers,
-                        Endpoint& endpoint);
+  // Returns the link for the next call of a client of `endpoint` that may use any of its peers: of
+  // two random peers the one with fewer unanswered calls for its weight, or choose_peer() if this
+  // can be wrong because peers fail or are slow. Returns null if no peer serves calls.
+  PeerLink* choose_for_call(Endpoint& endpoint);
   // Returns true if a peer in `peers` other than that of `link` is not avoided by calls of
   // `endpoint`, and its link can carry calls, or begins to connect now because it was idle.
   bool has_other_peer(const PeerLink& link, PeerNames peers, const Endpoint& endpoint);
@@ -320,6 +312,7 @@ class Worker final : public IterationEvents {
   void end_idle_links();
   void end_idle_link(PeerLink& peer);
   PeerLink& put_in_place_of(PeerLink& old);
+  const WeightedPeers& links_of(Endpoint& endpoint);
   TimePoint awaited_until(const PeerLink& link) const;
   // Returns how much a peer is preferred; peers of the highest rank share new connections.
   static int rank_of(bool is_avoided, bool is_near, bool is_slow) {
@@ -373,6 +366,7 @@ class Worker final : public IterationEvents {
   // no client needs. Calls in flight on these links continue; new calls use the links in peers_.
   std::list<Peers::node_type> leaving_;
   uint32_t links_made_ = 0;
+  uint64_t links_version_ = 1;  // Endpoint::links_version of a list that is up to date
   std::unordered_map<const AcceptedLink*, std::unique_ptr<AcceptedLink>> accepted_;
   std::unordered_map<const ClientConnection*, std::unique_ptr<ClientConnection>> connections_;
   // The clients that wait for a link, by their tickets.

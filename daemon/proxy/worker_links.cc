@@ -92,49 +92,49 @@ bool Worker::has_other_peer(const PeerLink& link, PeerNames peers, const Endpoin
   return has_other;
 }
 
-PeerLink* Worker::faster_peer(const PeerLink& current, const PeerSpeed& speed, PeerNames peers,
-                              Endpoint& endpoint) {
+PeerLink* Worker::choose_for_call(Endpoint& endpoint) {
   const TimePoint now = reactor_.now();
-  const bool leaves = endpoint.speeds.may_leave(speed, now);
-  if (!leaves && !endpoint.speeds.wants_trial(now)) return nullptr;
-  PeerLink* const other = choose_peer(peers, endpoint, FirstAttempts::kIgnore);
-  if (other != nullptr && other != &current && serves_calls(*other, endpoint)) {
-    const auto chosen = endpoint.speeds.find(other->link().peer());
-    const bool is_fast = chosen != nullptr && !PeerSpeeds::is_slow(*chosen, now);
-    const bool is_trial = chosen != nullptr && endpoint.speeds.is_due(*chosen, now);
-    if ((leaves && is_fast) || is_trial) return other;
+  const auto& links = links_of(endpoint);
+  PeerSpeeds& speeds = endpoint.speeds;
+  if (!links.empty() && !speeds.wants_trial(now)) {
+    const auto [first, second] = choosing_.choice.two_of(links);
+    const auto candidate = [&](size_t index) -> PeerCandidate {
+      const auto& one = links[index];
+      return {index, one.weight, one.peer->unanswered(), speeds.burden(one.position, now)};
+    };
+    const auto is_usable = [&](const PeerCandidate& one) {
+      return !one.is_slow() && serves_calls(*links[one.position].peer, endpoint);
+    };
+    const PeerCandidate one = candidate(first);
+    const PeerCandidate other = candidate(second);
+    if (is_usable(one) && is_usable(other)) {
+      const PeerCandidate& chosen = first != second && wins(other, one) ? other : one;
+      const float of_slow = PeerSpeeds::kBurdenMin / static_cast<float>(links.weight_max());
+      if (!speeds.has_slow() || load_with_call(chosen) <= kSlowRoom * of_slow) {
+        return links[chosen.position].peer;
+      }
+    }
   }
-  if (leaves) endpoint.speeds.note_stay(now);
-  return nullptr;
+  PeerLink* const chosen = choose_peer(endpoint.config.peers, endpoint, FirstAttempts::kIgnore);
+  return chosen != nullptr && serves_calls(*chosen, endpoint) ? chosen : nullptr;
 }
 
-PeerLink* Worker::better_peer(const PeerLink& current, const PeerSpeed* speed, PeerNames peers,
-                              Endpoint& endpoint) {
-  const TimePoint now = reactor_.now();
-  const size_t position = choosing_.choice.any(peers.size());
-  const auto found = peers_.find(peers[position]);
-  if (found == peers_.end()) return nullptr;
-  PeerLink& other = found->second;
-  other.wake(now);
-  const float of_current = speed != nullptr ? PeerSpeeds::burden(*speed, now) : 1;
-  const float of_other = endpoint.speeds.burden(position, now);
-  if (!should_move({0, current.weight(), current.unanswered(), of_current},
-                   {0, other.weight(), other.unanswered(), of_other}) ||
-      !serves_calls(other, endpoint)) {
-    return nullptr;
+const WeightedPeers& Worker::links_of(Endpoint& endpoint) {
+  WeightedPeers& links = endpoint.links;
+  if (std::exchange(endpoint.links_version, links_version_) == links_version_) return links;
+  const std::vector<std::string>& names = endpoint.config.peers;
+  const auto is_near = [&](const std::string& name) {
+    const auto found = peers_.find(name);
+    return found != peers_.end() && found->second.is_near();
+  };
+  const bool has_near = std::ranges::any_of(names, is_near);
+  links.clear();
+  for (size_t i = 0; i < names.size(); ++i) {
+    const auto found = peers_.find(names[i]);
+    if (found == peers_.end() || (has_near && !found->second.is_near())) continue;
+    links.add(&found->second, i, found->second.weight());
   }
-  if (of_other > 1) {
-    // Another peer that is not slow may have room.
-    const bool is_best = choose_peer(peers, endpoint, FirstAttempts::kIgnore) == &other;
-    return is_best ? &other : nullptr;
-  }
-  const bool leaves_zone = !node().zone.empty() && !other.is_near() &&
-                           std::ranges::any_of(peers, [&](const std::string& name) {
-                             const auto near = peers_.find(name);
-                             return near != peers_.end() && near->second.is_near() &&
-                                    serves_calls(near->second, endpoint);
-                           });
-  return leaves_zone ? nullptr : &other;
+  return links;
 }
 
 bool Worker::peers_hopeless(PeerNames peers, TimePoint since) const {
@@ -175,6 +175,7 @@ PeerLink& Worker::make_link(const PeerConfig& peer) {
   const auto [made, is_new] = peers_.try_emplace(peer.name, *this, peer, session_options(peer),
                                                  setup_.rdma, setup_.seed + ++links_made_);
   DCHECK(is_new);
+  ++links_version_;
   made->second.plans().set_table(routes_, made->second);
   made->second.plans().set_kept(setup_.kept);
   made->second.set_preference(peer, node());
@@ -271,6 +272,8 @@ std::vector<LinkStatus> Worker::link_status() const {
 // Makes the links to the peers of the configuration. `before` are the peers before a reload: the
 // links to those whose address or identity has changed, or that are gone, are retired.
 void Worker::set_peers(const std::vector<PeerConfig>& before) {
+  ++links_version_;
+  for (auto& [name, peer] : peers_) peer.end_idle_streams();
   std::vector<PeerLink*> retired;
   for (const PeerConfig& old : before) {
     const auto next = std::ranges::find(node().peers, old.name, &PeerConfig::name);

@@ -31,11 +31,11 @@ class RecordedLoad(CallerThreads):
 
     `hosts`: for each thread, the host on which its client runs. open_client() returns a client's context manager.
     Each thread makes its calls one after the other, with a pause after each. It calls echo_text and echo in turn; echo
-    is idempotent. It connects again after CONNECTION_S, and after a failure that ends its connection.
+    is idempotent. It connects again after `connection_s`, and after a failure that ends its connection.
     """
 
-    def __init__(self, hosts, open_client, pause):
-        self.open_client, self.pause = open_client, pause
+    def __init__(self, hosts, open_client, pause, connection_s=CONNECTION_S):
+        self.open_client, self.pause, self.connection_s = open_client, pause, connection_s
         self.calls = []
         super().__init__([(host, next(THREADS)) for host in hosts])
 
@@ -45,7 +45,7 @@ class RecordedLoad(CallerThreads):
         while self.going:
             try:
                 with self.open_client() as client:
-                    connected, end = True, time.monotonic() + CONNECTION_S
+                    connected, end = True, time.monotonic() + self.connection_s
                     while self.going and connected and time.monotonic() < end:
                         count += 1
                         connected = self.call(client, f"{number}-{count}", count % 2 == 0)

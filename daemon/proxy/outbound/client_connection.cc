@@ -426,7 +426,8 @@ bool ClientConnection::have_stream(FirstAttempts first_attempts) {
 void ClientConnection::open_stream(PeerLink& peer) {
   const TimePoint now = worker_.reactor().now();
   endpoint_->ejected.note_use(peer.link().peer(), now);
-  stream_.open(peer);
+  stream_.open(peer, mode_ == Mode::kCalls ? OutboundStream::Origin::kMayBeUsed
+                                           : OutboundStream::Origin::kNew);
   if (PeerSpeed* const speed = stream_.speed()) endpoint_->speeds.note_use(*speed, now);
 }
 
@@ -438,36 +439,24 @@ bool ClientConnection::stays_with_retired_link() const {
          (stream_.is_bound() || calls_.size() > 1 || !stream_.all_taken());
 }
 
-// Returns the link that `call` should use rather than that of the stream: many calls wait for its
-// peer and few for the other, its peer is ejected or slow, or a slow peer gets a trial. Returns
-// null if there is none, or if the server may keep state for the client.
+// Returns the link that the call which begins should use rather than that of the stream. Returns
+// null if there is none, if earlier calls are not answered, or if the server may keep state for the
+// client.
 PeerLink* ClientConnection::better_peer() {
   if (!stream_.exists() || calls_.size() != 1 || stream_.link_leaves() ||
       stream_.peers().size() < 2) {
     return nullptr;
   }
-  const TimePoint now = worker_.reactor().now();
-  const bool is_ejected = endpoint_->ejected.ejects(stream_.peer(), now);
-  const bool piles_up = stream_.link().unanswered() >= Worker::kPileUp;
-  const bool may_leave = stream_.shares_server() || (is_ejected && stream_.may_leave());
+  const bool may_leave =
+      stream_.shares_server() ||
+      (stream_.may_leave() && endpoint_->ejected.ejects(stream_.peer(), worker_.reactor().now()));
   if (!may_leave) return nullptr;
   stream_.set_unanswered(0);  // without the call that is to find its way
-  if (is_ejected) {
-    PeerLink* const other =
-        worker_.choose_peer(stream_.peers(), *endpoint_, FirstAttempts::kIgnore);
-    return other != nullptr && worker_.serves_calls(*other, *endpoint_) ? other : nullptr;
-  }
-  const PeerSpeed* const speed = stream_.speed();
-  if (speed != nullptr) {
-    PeerLink* const other =
-        worker_.faster_peer(stream_.link(), *speed, stream_.peers(), *endpoint_);
-    if (other != nullptr) return other;
-  }
-  if (!piles_up) return nullptr;
-  return worker_.better_peer(stream_.link(), speed, stream_.peers(), *endpoint_);
+  PeerLink* const chosen = worker_.choose_for_call(*endpoint_);
+  return chosen != &stream_.link() ? chosen : nullptr;
 }
 
-// Lets the stream end, and begins one to better_peer(), if there is one. Returns false if `call`
+// Gives the stream up and begins one to better_peer(), if there is one. Returns false if `call`
 // must wait until the peer has taken all frames of the stream, as after a call whose deadline has
 // passed.
 bool ClientConnection::use_better_peer(const Call& call) {
@@ -477,7 +466,8 @@ bool ClientConnection::use_better_peer(const Call& call) {
     stream_.ask_whether_taken();
     return worker_.reactor().now() - call.started >= kLaneWait;
   }
-  leave_stream(FrameKind::kEnd);
+  // Credit for bytes that the client has not taken would be lost with the stream.
+  out_.empty() ? stream_.leave_idle() : leave_stream(FrameKind::kEnd);
   open_stream(*better);
   return true;
 }

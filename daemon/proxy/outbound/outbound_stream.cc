@@ -47,14 +47,22 @@ OutboundStream::OutboundStream(Worker& worker, ClientConnection& owner,
       resume_wait_(owner),
       bulk_(worker.counters().rdma.zero_copy_bytes) {}
 
-void OutboundStream::open(PeerLink& peer) {
+void OutboundStream::open(PeerLink& peer, Origin origin) {
   DCHECK(!exists() && !opened_);
   peer_ = &peer;
   newest_.peer = peer.link().peer();
-  newest_.speed = owner_.endpoint().speeds.find(newest_.peer);
-  id_ = peer.open_stream(owner_);
-  next_ordinal_ = 1;
   peer_knows_bound_ = engine::knows_bound(peer.link().session().peer());
+  if (origin == Origin::kMayBeUsed && server_ != Server::kDetached) {
+    if (auto idle = peer.take_idle_stream(owner_)) {
+      state_ = idle->state;
+      newest_.speed = std::move(idle->speed);
+      use_lane(state_.lane);
+      opened_ = has_reply_ = true;
+      return;
+    }
+  }
+  newest_.speed = owner_.endpoint().speeds.find(newest_.peer);
+  state_.entry = &peer.open_stream(owner_);
   use_lane(0);
   if (server_ == Server::kDetached) attach();
 }
@@ -65,7 +73,7 @@ PeerLanes::Choice OutboundStream::choose(const WantedLane& lane) {
 
 void OutboundStream::leave(FrameKind last) {
   if (!exists()) return;
-  if (opened_ && link_up()) peer_->end_stream(id_, lane_number_, last);
+  if (opened_ && link_up()) peer_->end_stream(id(), state_.lane, last);
   forget();
 }
 
@@ -74,40 +82,54 @@ void OutboundStream::forget() {
   change_to(Server::kAny);
 }
 
-void OutboundStream::drop() {
-  turn_.stop_waiting_for_turn();
+// Returns true if nothing of the stream but its state is needed for later calls of other clients.
+bool OutboundStream::can_be_idle() const {
+  return shares_server() && !may_have_waiting_call_ && all_taken() && lane_before_ == 0 &&
+         sent_frames_.count() == 0 && !is_suspended() && peer_->has_space_for_idle_stream() &&
+         owner_.endpoint().is_current;
+}
+
+void OutboundStream::leave_idle() {
+  if (!can_be_idle()) return leave(FrameKind::kEnd);
+  state_.window.withhold(0);  // it was for this client's ring
   set_unanswered(0);
-  if (exists()) peer_->forget_stream(id_);
+  peer_->keep_idle_stream({state_, newest_.speed, &owner_.endpoint()});
+  reset_members();
+}
+
+void OutboundStream::drop() {
+  set_unanswered(0);
+  if (exists()) peer_->forget_stream(id());
+  reset_members();
+}
+
+void OutboundStream::reset_members() {
+  turn_.stop_waiting_for_turn();
   peer_ = nullptr;
-  id_ = 0;
-  lane_number_ = 0;
+  state_ = {};
   lane_before_ = 0;
   lane_ = nullptr;
   rdma_ = nullptr;
-  counts_ = {};
   sent_frames_.clear();
   resume_wait_.end();
   opened_ = has_reply_ = may_have_waiting_call_ = peer_knows_bound_ = false;
-  delivery_ = {};
-  window_ = {};
-  send_credit_ = engine::kStreamWindowBytes;  // the credit with which the next stream begins
 }
 
 // --- The lane ---
 
 void OutboundStream::use_lane(uint32_t number) {
   DCHECK(exists());
-  DCHECK(number == lane_number_ || all_taken()) << "frames would overtake others";
-  if (lane_ != nullptr && number == lane_number_) return;
+  DCHECK(number == state_.lane || all_taken()) << "frames would overtake others";
+  if (lane_ != nullptr && number == state_.lane) return;
   turn_.stop_waiting_for_turn();
-  if (opened_ && lane_before_ == 0) lane_before_ = lane_number_;
-  lane_number_ = number;
+  if (opened_ && lane_before_ == 0) lane_before_ = state_.lane;
+  state_.lane = number;
   rdma_ = number == 0 ? nullptr : &peer_->lanes()->rdma(number);
   lane_ = number == 0 ? &peer_->link().lane() : rdma_;
 }
 
 void OutboundStream::ask_whether_taken() {
-  if (const uint64_t number = delivery_.ask()) send_control(FrameKind::kSync, number);
+  if (const uint64_t number = state_.delivery.ask()) send_control(FrameKind::kSync, number);
 }
 
 // --- After the loss of the lane ---
@@ -115,11 +137,11 @@ void OutboundStream::ask_whether_taken() {
 void OutboundStream::ask_to_resume() {
   DCHECK(opened_ && link_up() && rdma_ != nullptr);
   turn_.stop_waiting_for_turn();
-  lane_number_ = 0;
+  state_.lane = 0;
   lane_ = &peer_->link().lane();
   rdma_ = nullptr;
-  const engine::ResumeMeta meta{counts_, sent_frames_.count()};
-  send({.kind = FrameKind::kResume, .stream = id_}, {std::as_bytes(std::span(&meta, 1))});
+  const engine::ResumeMeta meta{state_.counts, sent_frames_.count()};
+  send({.kind = FrameKind::kResume, .stream = id()}, {std::as_bytes(std::span(&meta, 1))});
   worker_.deadlines().set(resume_wait_, kResumeWait);
 }
 
@@ -128,7 +150,7 @@ std::optional<uint64_t> OutboundStream::on_resumed(Bytes payload) {
   uint64_t received = 0;
   if (payload.size() != sizeof received) return std::nullopt;
   std::memcpy(&received, payload.data(), sizeof received);
-  if (received > counts_.sent || counts_.sent - received > sent_frames_.count()) {
+  if (received > state_.counts.sent || state_.counts.sent - received > sent_frames_.count()) {
     return std::nullopt;
   }
   resume_wait_.end();
@@ -138,8 +160,8 @@ std::optional<uint64_t> OutboundStream::on_resumed(Bytes payload) {
     if (header.kind == FrameKind::kCall && first_call == 0) first_call = header.call;
     lane_->send(header, {part, rest});
   };
-  sent_frames_.send_again(counts_.sent - received, send_again);
-  counts_.sent = received;
+  sent_frames_.send_again(state_.counts.sent - received, send_again);
+  state_.counts.sent = received;
   return first_call;
 }
 
@@ -151,30 +173,30 @@ void OutboundStream::ResumeWait::on_deadline() {
 
 void OutboundStream::send_control(FrameKind kind, uint64_t call) {
   if (!opened_ || !link_up()) return;
-  send({.kind = kind, .stream = id_, .call = call}, {});
+  send({.kind = kind, .stream = id(), .call = call}, {});
   // A call must not begin after its end, and a frame that was lost not after a later one.
   if (kind == FrameKind::kCancel || is_suspended()) sent_frames_.clear();
   if (kind != FrameKind::kCancel) return;
-  delivery_.send_unanswered();
+  state_.delivery.send_unanswered();
   may_have_waiting_call_ = true;
 }
 
 void OutboundStream::send_open() {
   if (std::exchange(opened_, true)) return;
-  send({.kind = FrameKind::kOpen, .stream = id_}, {bytes_of(owner_.endpoint().config.service)});
+  send({.kind = FrameKind::kOpen, .stream = id()}, {bytes_of(owner_.endpoint().config.service)});
 }
 
 void OutboundStream::send_piece(Call* call, ByteStream& from, Bytes piece, bool last) {
   // `call` is null for an empty Thrift frame, whose bytes are sent as a kCall frame without a name.
   const bool begins = call == nullptr || !call->sent;
   FrameHeader header{.kind = begins ? FrameKind::kCall : FrameKind::kMore,
-                     .stream = id_,
+                     .stream = id(),
                      .call = call == nullptr ? next_ordinal() : call->ordinal};
   if (call != nullptr && begins && knows_pollings(peer_->link().session().peer())) {
     header.flags = engine::polling_flags(call->polling.server);
   }
   send_open();
-  delivery_.send(header.call);
+  state_.delivery.send(header.call);
   do {  // several frames if the piece, which can have bytes held back, exceeds kPieceBytesMax
     const Bytes part = piece.first(std::min<size_t>(piece.size(), engine::kPieceBytesMax));
     piece = piece.subspan(part.size());
@@ -185,7 +207,7 @@ void OutboundStream::send_piece(Call* call, ByteStream& from, Bytes piece, bool 
         header.flags |= engine::kSeveral;
       }
     }
-    header.credit = window_.grant();
+    header.credit = state_.window.grant();
     spend(part.size());
     if (header.kind == FrameKind::kCall) {
       send_call(call, header, part);
@@ -216,7 +238,7 @@ void OutboundStream::note_piece(Call& call, FrameHeader header, size_t bytes) {
 }
 
 void OutboundStream::spend(size_t bytes) {
-  send_credit_ -= static_cast<int64_t>(bytes);
+  state_.send_credit -= static_cast<int64_t>(bytes);
   lane_->turns().sent(turn_, sizeof(FrameHeader) + bytes);
 }
 
@@ -245,7 +267,7 @@ void OutboundStream::send_call(Call* call, FrameHeader header, Bytes part) {
 
 bool OutboundStream::send_in_place(ByteStream& from, const FrameHeader& header, Bytes part) {
   if (rdma_ == nullptr) return false;
-  const BulkLane to{*rdma_, lane_number_, peer_->link_memory(), peer_->borrowed_ranges()};
+  const BulkLane to{*rdma_, state_.lane, peer_->link_memory(), peer_->borrowed_ranges()};
   if (!bulk_.send(from, to, header, part)) return false;
   note_sent(header, {part});
   return true;
@@ -254,10 +276,10 @@ bool OutboundStream::send_in_place(ByteStream& from, const FrameHeader& header, 
 // Counts a frame that is sent on the RDMA lane, and keeps a copy of it. An opaque stream keeps
 // none: its frames have no answers, which would make space for later ones.
 void OutboundStream::note_sent(const FrameHeader& header, std::initializer_list<Bytes> pieces) {
-  ++counts_.sent;
+  ++state_.counts.sent;
   if (header.kind == FrameKind::kRaw) return sent_frames_.clear();
   const bool is_of_call = header.kind == FrameKind::kCall || header.kind == FrameKind::kMore;
-  sent_frames_.add(header, pieces, is_of_call ? header.call : next_ordinal_);
+  sent_frames_.add(header, pieces, is_of_call ? header.call : state_.next_ordinal);
 }
 
 void OutboundStream::send_raw(Bytes bytes) {
@@ -266,19 +288,19 @@ void OutboundStream::send_raw(Bytes bytes) {
     const Bytes piece = bytes.first(std::min<size_t>(bytes.size(), engine::kPieceBytesMax));
     bytes = bytes.subspan(piece.size());
     spend(piece.size());
-    send({.kind = FrameKind::kRaw, .stream = id_, .credit = window_.grant()}, {piece});
+    send({.kind = FrameKind::kRaw, .stream = id(), .credit = state_.window.grant()}, {piece});
   }
 }
 
 // --- Receiving ---
 
 void OutboundStream::grant(size_t bytes) {
-  window_.pass_on(bytes);
-  if (!window_.worth_a_frame() || !exists() || !link_up()) return;
+  state_.window.pass_on(bytes);
+  if (!state_.window.worth_a_frame() || !exists() || !link_up()) return;
   // Credit is always sent over the link's TCP connection. On an RDMA lane that fails after the
   // stream has moved to another lane, the credit would be lost.
-  peer_->link().lane().send({.kind = FrameKind::kCredit, .stream = id_, .credit = window_.grant()},
-                            {});
+  peer_->link().lane().send(
+      {.kind = FrameKind::kCredit, .stream = id(), .credit = state_.window.grant()}, {});
 }
 
 // --- The connection to the server ---
@@ -327,11 +349,11 @@ void OutboundStream::continue_with(const KeptServer& kept) {
 
 // Asks the peer (frame kAttach) to use the kept connection to the server for the new stream.
 void OutboundStream::attach() {
-  send({.kind = FrameKind::kAttach, .stream = id_},
+  send({.kind = FrameKind::kAttach, .stream = id()},
        {kept_.token, bytes_of(owner_.endpoint().config.service)});
   change_to(Server::kBound);
   opened_ = true;
-  delivery_.send_unanswered();
+  state_.delivery.send_unanswered();
   ask_whether_taken();
 }
 

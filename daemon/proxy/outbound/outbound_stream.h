@@ -3,9 +3,10 @@
 // and the state of the peer's connection to the server for this stream.
 //
 // An OutboundStream lives as long as its client connection. It has one stream after another,
-// because a stream ends when its link breaks or its peer shuts down. Between two streams exists()
-// returns false; the caller must then call only open(), forget(), peers() and the functions about
-// the connection to the server.
+// because a stream ends when its link breaks or its peer shuts down, and because a client without
+// server of its own can use another peer for each call. Between two streams exists() returns false;
+// the caller must then call only open(), forget(), peers() and the functions about the connection
+// to the server.
 //
 // Bounds   At most send_credit() bytes of the client can be sent to the peer. The bytes of the
 //          server that are on their way to this daemon are limited by engine::ReceiveWindow.
@@ -27,12 +28,11 @@
 #include "daemon/proxy/landings.h"
 #include "daemon/proxy/outbound/peer_link.h"
 #include "daemon/proxy/outbound/sent_frames.h"
-#include "daemon/proxy/stream_delivery.h"
+#include "daemon/proxy/outbound/stream_state.h"
 #include "daemon/proxy/successor.h"
 #include "daemon/proxy/unit_reader.h"
 #include "daemon/proxy/zero_copy.h"
 #include "engine/frame.h"
-#include "engine/receive_window.h"
 
 namespace hat {
 
@@ -62,7 +62,7 @@ class OutboundStream {
   OutboundStream(const OutboundStream&) = delete;
   OutboundStream& operator=(const OutboundStream&) = delete;
 
-  bool exists() const { return id_ != 0; }
+  bool exists() const { return state_.entry != nullptr; }
   const std::string& peer() const { return peer_->link().peer(); }
   // Returns the peer of the newest stream, which may have ended; empty before the first one.
   const std::string& last_peer() const { return newest_.peer; }
@@ -73,10 +73,15 @@ class OutboundStream {
   // Returns true if the stream exists, but its link cannot carry new calls.
   bool link_leaves() const { return exists() && !peer_->link().takes_calls(); }
 
-  // Begins a stream on the link `peer`. The kOpen frame, which announces the stream to the peer, is
+  // Begins a stream on the link `peer`. With kMayBeUsed, this can be an idle stream, which carried
+  // calls of this or another client. The kOpen frame, which announces a new stream to the peer, is
   // sent together with the stream's first other frame. In the state kDetached, sends a kAttach
   // frame at once, so that the stream gets the connection to the server that the peer keeps.
-  void open(PeerLink& peer);
+  enum class Origin : uint8_t { kNew, kMayBeUsed };
+  void open(PeerLink& peer, Origin origin);
+  // Gives the stream up between two calls: leaves it to the link as an idle stream, or ends it if
+  // an event of it can still come or the link has enough of them.
+  void leave_idle();
   // Ends the stream. If the peer knows of the stream, sends the frame `last`: kEnd or kReset.
   void leave(engine::FrameKind last);
   // Drops the stream, because its link, its lane or the peer has ended the stream.
@@ -88,15 +93,15 @@ class OutboundStream {
   // Returns the lane that a call which wants a lane of kind `key` must use at present. Begins to
   // open the wanted lane if it does not exist.
   PeerLanes::Choice choose(const WantedLane& lane);
-  uint32_t lane_number() const { return lane_number_; }  // 0: the link's TCP connection
+  uint32_t lane_number() const { return state_.lane; }  // 0: the link's TCP connection
   // Returns true if the peer may use this lane for the stream: it does so until it has taken a
   // frame from another lane.
-  bool may_use(uint32_t lane) const { return lane == lane_number_ || lane == lane_before_; }
+  bool may_use(uint32_t lane) const { return lane == state_.lane || lane == lane_before_; }
   // Sends later frames on the lane with this number. Call it only while all_taken() returns true,
   // because a frame on the new lane could overtake a frame on the old lane.
   void use_lane(uint32_t number);
   // Returns true if the peer has taken all frames that were sent on the stream.
-  bool all_taken() const { return !opened_ || delivery_.all_taken(); }
+  bool all_taken() const { return !opened_ || state_.delivery.all_taken(); }
   // Sends a kSync frame, unless one is unanswered. The answer shows that the peer has taken all
   // earlier frames.
   void ask_whether_taken();
@@ -119,7 +124,7 @@ class OutboundStream {
 
   // --- Sending ---
   // Returns the number for a call that begins now.
-  uint64_t next_ordinal() { return next_ordinal_++; }
+  uint64_t next_ordinal() { return state_.next_ordinal++; }
   // Sets how many calls of the client are not answered. Does nothing if no stream exists.
   void set_unanswered(size_t calls) {
     if (!exists()) return;
@@ -127,7 +132,7 @@ class OutboundStream {
     unanswered_ = calls;
   }
   // Returns how many bytes of the client the peer is ready to take; can be negative.
-  int64_t send_credit() const { return send_credit_; }
+  int64_t send_credit() const { return state_.send_credit; }
   // Returns how many bytes the lane takes from the stream now. If the result is 0, the lane calls
   // the owner's on_turn() when it takes bytes again. The lane of a stream that does not exist, or
   // whose link is down, takes any number of bytes.
@@ -151,34 +156,32 @@ class OutboundStream {
   }
 
   // --- Receiving ---
-  // Records that a frame has arrived from the lane with this number: counts it, and adds the credit
-  // that the peer grants by it.
+  // Records that a frame has arrived from the lane with this number.
   void note_frame(const engine::FrameHeader& header, uint32_t lane) {
-    send_credit_ += header.credit;
-    if (lane != 0) ++counts_.received;
+    state_.note_frame(header, lane);
   }
   // Returns space in `client` for the payload of a frame that the lane of `asker` is about to READ,
   // or no space.
   engine::Landing landing(ByteStream& client, const LandingAsker& asker, size_t bytes) {
-    return lane_number_ == asker.lane ? receiver_.landing(client, asker, bytes) : engine::Landing();
+    return state_.lane == asker.lane ? receiver_.landing(client, asker, bytes) : engine::Landing();
   }
   // Counts `bytes` bytes that arrived. Returns false if the peer has exceeded its credit.
-  bool take(size_t bytes) { return window_.take(bytes); }
+  bool take(size_t bytes) { return state_.window.take(bytes); }
   // Counts `bytes` bytes that were passed on to the client, and grants credit to the peer for them.
   void grant(size_t bytes);
   // Sets how many of the bytes that were passed on get no credit for now, because the client has
   // not read them (ReceiveWindow::withhold()). The next grant() considers this.
-  void withhold(size_t bytes) { window_.withhold(bytes); }
-  bool withholds_much() const { return window_.withholds_much(); }
+  void withhold(size_t bytes) { state_.window.withhold(bytes); }
+  bool withholds_much() const { return state_.window.withholds_much(); }
   // Records that the peer has answered `call`.
   void on_answered(const Call& call) {
-    delivery_.answered(call.ordinal);
+    state_.delivery.answered(call.ordinal);
     sent_frames_.answered(call.ordinal);
     forget_lane_before();
   }
   // Records that the peer has answered the kSync frame with this number.
   void on_synced(uint64_t number) {
-    delivery_.synced(number);
+    state_.delivery.synced(number);
     sent_frames_.synced(number);
     forget_lane_before();
   }
@@ -196,7 +199,7 @@ class OutboundStream {
   // Records that the server has replied to the call with this number. If it is the last one, no
   // earlier call waits at the peer, because the peer's answers keep their order.
   void note_reply(uint64_t ordinal) {
-    if (ordinal + 1 != next_ordinal_) return;
+    if (ordinal + 1 != state_.next_ordinal) return;
     has_reply_ = true;
     may_have_waiting_call_ = false;
   }
@@ -241,6 +244,8 @@ class OutboundStream {
     ClientConnection& owner;
   };
 
+  uint32_t id() const { return state_.entry->first; }
+  bool can_be_idle() const;
   bool link_up() const { return peer_->link().up(); }
   void send(const engine::FrameHeader& header, std::initializer_list<Bytes> pieces) {
     if (rdma_ != nullptr) note_sent(header, pieces);
@@ -249,7 +254,7 @@ class OutboundStream {
   void note_sent(const engine::FrameHeader& header, std::initializer_list<Bytes> pieces);
   void change_to(Server next);
   void forget_lane_before() {
-    if (delivery_.all_taken()) lane_before_ = 0;
+    if (state_.delivery.all_taken()) lane_before_ = 0;
   }
   void attach();
   void send_open();
@@ -257,6 +262,7 @@ class OutboundStream {
   void note_piece(Call& call, engine::FrameHeader header, size_t bytes);
   bool send_in_place(ByteStream& from, const engine::FrameHeader& header, Bytes part);
   void drop();
+  void reset_members();
   void spend(size_t bytes);
 
   Worker& worker_;
@@ -268,14 +274,12 @@ class OutboundStream {
     std::string peer;
     std::shared_ptr<PeerSpeed> speed;
   } newest_;
-  uint32_t id_ = 0;           // 0: no stream
-  uint32_t lane_number_ = 0;  // 0: the link's TCP connection
+  StreamState state_;
   // The lane that the peer uses for the stream, while the peer has taken no frame from the stream's
   // own lane; otherwise 0.
   uint32_t lane_before_ = 0;
   engine::Lane* lane_ = nullptr;
   engine::RdmaLane* rdma_ = nullptr;  // equal to lane_ if lane_ is an RDMA lane, or else null
-  engine::LaneCounts counts_;
   SentFrames sent_frames_;
   ResumeWait resume_wait_;
   bool opened_ = false;
@@ -283,11 +287,7 @@ class OutboundStream {
   // A oneway call, or a call that was cancelled, can still wait at the peer.
   bool may_have_waiting_call_ = false;
   bool peer_knows_bound_ = false;  // the peer's link version has the kBound frame
-  StreamDelivery delivery_;
-  uint64_t next_ordinal_ = 1;
-  size_t unanswered_ = 0;  // calls that count at the link
-  int64_t send_credit_ = engine::kStreamWindowBytes;
-  engine::ReceiveWindow window_;
+  size_t unanswered_ = 0;          // calls that count at the link
   BulkSender bulk_;
   BulkReceiver receiver_;
   Server server_ = Server::kAny;

@@ -7,11 +7,6 @@
 
 namespace hat {
 
-bool should_move(const PeerCandidate& current, const PeerCandidate& other) {
-  constexpr float kHysteresis = 2;  // or clients would move to and fro
-  return kHysteresis * load_with_call(other) < load_with_call(current);
-}
-
 void leave_out_slow(std::vector<PeerCandidate>& candidates) {
   const PeerCandidate* least[2] = {};  // the least loaded one that is not slow, and is slow
   for (const PeerCandidate& one : candidates) {
@@ -55,10 +50,8 @@ void PeerTurns::give(std::span<const PeerCandidate> candidates, size_t index) {
 size_t PeerChoice::choose(std::span<const PeerCandidate> candidates, PeerTurns& turns) {
   if (candidates.size() == 1) return 0;
   const size_t first = turns.fresh() ? begin(candidates, turns) : turns.next(candidates);
-  const size_t second = (first + 1 + any(candidates.size() - 1)) % candidates.size();
-  PeerCandidate with_this_client = candidates[second];
-  ++with_this_client.calls;
-  return has_fewer_calls(candidates[first], with_this_client) ? first : second;
+  const size_t second = other_than(first, candidates.size());
+  return wins(candidates[second], candidates[first]) ? second : first;
 }
 
 // Gives the first turn, to each candidate with the probability that its weight says.

@@ -3,8 +3,6 @@
 
 #include <gmock/gmock.h>
 
-#include <algorithm>
-#include <random>
 #include <utility>
 #include <vector>
 
@@ -12,8 +10,6 @@ namespace hat {
 namespace {
 
 using testing::ElementsAre;
-using testing::Ge;
-using testing::Le;
 using Candidates = std::vector<PeerCandidate>;
 
 // Gives the candidates their positions.
@@ -92,20 +88,42 @@ TEST(PeerChoiceTest, OnePeerIsChosenWhateverItsLoad) {
   EXPECT_THAT(chosen({{0, 1, 1000}}, 3), ElementsAre(3));
 }
 
-TEST(ShouldMoveTest, TheOtherPeerWouldHaveLessThanHalfAsMuchToDo) {
-  const auto moves = [](PeerCandidate current, PeerCandidate other) {
-    return should_move(current, other);
-  };
-  EXPECT_TRUE(moves({0, 1, 8}, {0, 1, 3}));
-  EXPECT_FALSE(moves({0, 1, 7}, {0, 1, 3}));
-  EXPECT_TRUE(moves({0, 1, 4}, {0, 2, 3})) << "4 calls for a weight of 2";
-  EXPECT_TRUE(moves({0, 1, 8, 10}, {0, 1, 3, 10})) << "both are ten times slower";
-  EXPECT_FALSE(moves({0, 1, 7, 10}, {0, 1, 3, 10}));
-  EXPECT_TRUE(moves({0, 1, 80}, {0, 1, 3, 10}))
-      << "4 calls count like 40 of a peer that is not slow";
-  EXPECT_FALSE(moves({0, 1, 79}, {0, 1, 3, 10}));
-  EXPECT_TRUE(moves({0, 1, 4, 10}, {0, 1, 10}));
-  EXPECT_FALSE(moves({0, 1, 4, 10}, {0, 1, 30}));
+// Returns how often each of the peers with these weights is the first and the second one.
+std::vector<std::pair<int, int>> pairs_of(const std::vector<uint32_t>& weights, int times) {
+  PeerChoice choice(7);
+  WeightedPeers peers;
+  for (size_t i = 0; i < weights.size(); ++i) peers.add(nullptr, i, weights[i]);
+  std::vector<std::pair<int, int>> counts(weights.size());
+  for (int i = 0; i < times; ++i) {
+    const auto [first, second] = choice.two_of(peers);
+    EXPECT_TRUE(first != second || weights.size() == 1);
+    ++counts[first].first;
+    ++counts[second].second;
+  }
+  return counts;
+}
+
+TEST(WeightedPeersTest, TheFirstOfTwoIsRandomByWeightAndTheOtherByNumber) {
+  const auto counts = pairs_of({3, 1, 2}, 6'000);
+  EXPECT_NEAR(counts[0].first, 3'000, 200);
+  EXPECT_NEAR(counts[1].first, 1'000, 200);
+  EXPECT_NEAR(counts[2].first, 2'000, 200);
+  EXPECT_NEAR(counts[0].second, 500 + 1'000, 200);
+  EXPECT_NEAR(counts[1].second, 1'500 + 1'000, 200);
+  EXPECT_NEAR(counts[2].second, 1'500 + 500, 200);
+}
+
+TEST(WeightedPeersTest, OnePeerIsBothOfTwo) {
+  EXPECT_THAT(pairs_of({5}, 3), ElementsAre(testing::Pair(3, 3)));
+}
+
+TEST(WeightedPeersTest, KnowsTheLargestWeight) {
+  WeightedPeers peers;
+  for (const uint32_t weight : {2u, 9u, 4u}) peers.add(nullptr, 0, weight);
+  EXPECT_EQ(peers.weight_max(), 9u);
+  peers.clear();
+  EXPECT_TRUE(peers.empty());
+  EXPECT_EQ(peers.weight_max(), 1u);
 }
 
 TEST(LeaveOutSlowTest, ASlowPeerIsLeftIfEachOtherHasTwiceItsLoad) {
@@ -121,88 +139,6 @@ TEST(LeaveOutSlowTest, ASlowPeerIsLeftIfEachOtherHasTwiceItsLoad) {
   EXPECT_THAT(left({{0, 1, 20}, {0, 1, 30}, {0, 1, 1, 10}}), ElementsAre(0, 1));
   EXPECT_THAT(left({{0, 1, 99}, {0, 1, 1, 10}, {0, 1, 1, 8}}), ElementsAre(2));
   EXPECT_THAT(left({{0, 1, 9, 10}, {0, 1, 0, 10}}), ElementsAre(0, 1)) << "all are slow";
-}
-
-// Clients that make one call after another, with pauses, and share two peers. Before a call, each
-// of them leaves its peer if should_move() says so. All begin at the first peer.
-class MovingClients {
- public:
-  // The calls of the peers take on average `seconds`, and the pauses 1 s.
-  MovingClients(size_t clients, std::vector<double> seconds, std::vector<float> burdens)
-      : seconds_(std::move(seconds)), burdens_(std::move(burdens)), clients_(clients) {
-    for (Client& client : clients_) client.due = random_time(1);
-  }
-
-  void run(double end) {
-    for (;;) {
-      Client& client = *std::ranges::min_element(clients_, {}, &Client::due);
-      if (client.due >= end) return;
-      if (std::exchange(client.is_waiting, !client.is_waiting)) {
-        client.due += random_time(1);
-        continue;
-      }
-      const size_t other = 1 - client.peer;
-      if (should_move(candidate(client.peer), candidate(other))) {
-        client.peer = other;
-        ++moves_;
-      }
-      ++calls_;
-      client.due += random_time(seconds_[client.peer]);
-    }
-  }
-  size_t at_first_peer() const {
-    return static_cast<size_t>(std::ranges::count(clients_, size_t{0}, &Client::peer));
-  }
-  // Returns the part of the calls before which a client moved, since this was last called.
-  double moved_part() {
-    const auto moves = static_cast<double>(std::exchange(moves_, 0));
-    return moves / static_cast<double>(std::exchange(calls_, 0));
-  }
-
- private:
-  struct Client {
-    size_t peer = 0;
-    bool is_waiting = false;  // for the answer to a call
-    double due = 0;           // the answer, or the next call
-  };
-
-  PeerCandidate candidate(size_t peer) const {
-    const auto calls = std::ranges::count_if(
-        clients_, [&](const Client& one) { return one.is_waiting && one.peer == peer; });
-    return {peer, 1, static_cast<size_t>(calls), burdens_[peer]};
-  }
-  double random_time(double mean) {
-    return std::exponential_distribution<double>(1 / mean)(random_);
-  }
-
-  std::mt19937 random_{11};
-  std::vector<double> seconds_;
-  std::vector<float> burdens_;
-  std::vector<Client> clients_;
-  size_t moves_ = 0, calls_ = 0;
-};
-
-TEST(ShouldMoveTest, ClientsSpreadOverTwoSlowPeersAndStay) {
-  const struct {
-    const char* why;
-    std::vector<double> seconds;
-    std::vector<float> burdens;
-    size_t least, most;  // clients at the first peer
-  } cases[] = {
-      {"neither is slow", {1, 1}, {1, 1}, 30, 70},
-      {"both are slow", {1, 1}, {10, 10}, 30, 70},
-      {"the second is half as slow", {2, 1}, {16, 8}, 20, 60},
-      {"the first is half as slow", {1, 2}, {8, 16}, 40, 80},
-  };
-  for (const auto& one : cases) {
-    SCOPED_TRACE(one.why);
-    MovingClients clients(100, one.seconds, one.burdens);
-    clients.run(20);
-    clients.moved_part();
-    clients.run(1'000);
-    EXPECT_THAT(clients.at_first_peer(), testing::AllOf(Ge(one.least), Le(one.most)));
-    EXPECT_LT(clients.moved_part(), 0.005);
-  }
 }
 
 }  // namespace

@@ -156,6 +156,7 @@ bool PeerLanes::close_one_trial_lane(std::span<const LaneKey> except) {
   if (found == entries_.end()) return false;
   if (found->state == State::kUp) {
     // on_lane_down() removes the entry.
+    events_.on_lane_closing(found->number);
     set_.close(found->number, LaneSet::kIdle);
   } else {
     entries_.erase(found);
@@ -231,7 +232,11 @@ void PeerLanes::on_lane_message(LaneSet&, uint32_t lane, const engine::FrameHead
 bool PeerLanes::may_close(LaneSet&, uint32_t lane) {
   Entry* entry = entry_with(lane);
   if (entry == nullptr) return true;
-  return trusts(*entry) && !events_.has_streams(lane) && !events_.has_clients(entry->endpoints);
+  if (!trusts(*entry) || events_.has_streams(lane) || events_.has_clients(entry->endpoints)) {
+    return false;
+  }
+  events_.on_lane_closing(lane);
+  return true;
 }
 
 bool PeerLanes::is_orderly_end(uint32_t lane, bool was_up) {

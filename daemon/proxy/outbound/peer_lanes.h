@@ -67,9 +67,11 @@ class PeerLanesEvents {
                                           bool is_next) = 0;
   // Returns true if a client connection of one of these endpoints has a stream on the link.
   virtual bool has_clients(const std::vector<size_t>& endpoints) const = 0;
-  // Returns true if the peer may still use this lane for a stream, even if no call is in flight:
-  // its end would end the stream too.
+  // Returns true if the peer may still use this lane for a client's stream, even if no call is in
+  // flight: its end would end the stream too.
   virtual bool has_streams(uint32_t lane) const = 0;
+  // Reports that the lane, for which has_streams() returns false, is about to be closed.
+  virtual void on_lane_closing(uint32_t lane) = 0;
   // Reports that the lane is gone. Frames that were on their way may have arrived or not.
   virtual void on_lane_lost(uint32_t lane, const std::string& reason) = 0;
   // Reports, before on_lane_lost(), that an existing lane of this kind has failed, and not all

@@ -116,6 +116,7 @@ class PeerLanesTest : public testing::Test, public PeerLanesEvents {
   }
   bool has_clients(const std::vector<size_t>&) const override { return true; }
   bool has_streams(uint32_t lane) const override { return lane == lane_with_stream_; }
+  void on_lane_closing(uint32_t) override {}
   void on_lane_lost(uint32_t, const std::string& reason) override {
     lost_.push_back(reason);
     if (on_lost_) on_lost_();

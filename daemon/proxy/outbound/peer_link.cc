@@ -41,14 +41,64 @@ void PeerLink::change_to(State next) {
 
 // --- Streams ---
 
-uint32_t PeerLink::open_stream(ClientConnection& connection) {
+PeerLink::StreamEntry& PeerLink::open_stream(ClientConnection& connection) {
   DCHECK(link_.takes_calls());
   for (;;) {  // numbers start again after 2^32 streams, so skips those of streams that still exist
-    const uint32_t stream = link_.next_stream();
-    if (!streams_.emplace(stream, &connection).second) continue;
+    const auto [opened, is_new] = streams_.emplace(link_.next_stream(), &connection);
+    if (!is_new) continue;
     link_.session().set_carries_streams(true);
-    return stream;
+    return *opened;
   }
+}
+
+void PeerLink::keep_idle_stream(IdleStream stream) {
+  DCHECK(has_space_for_idle_stream());
+  stream.state.entry->second = nullptr;
+  idle_.push_back(std::move(stream));
+  note_use_of_streams();
+}
+
+std::optional<IdleStream> PeerLink::take_idle_stream(ClientConnection& connection) {
+  const auto found = std::ranges::find(idle_.rbegin(), idle_.rend(), &connection.endpoint(),
+                                       &IdleStream::endpoint);
+  if (found == idle_.rend()) return std::nullopt;
+  IdleStream taken = std::move(*found);
+  idle_.erase(std::next(found).base());
+  taken.state.entry->second = &connection;
+  link_.session().set_carries_streams(true);
+  return taken;
+}
+
+void PeerLink::end_idle_streams() {
+  end_idle_streams(engine::FrameKind::kEnd, [](const IdleStream&) { return true; });
+}
+
+// Ends the idle streams that `which` selects by sending the frame `last` over the TCP connection:
+// nothing of them is on its way on another lane.
+template <class Which>
+void PeerLink::end_idle_streams(engine::FrameKind last, Which which) {
+  std::erase_if(idle_, [&](const IdleStream& one) {
+    if (!which(one)) return false;
+    const uint32_t stream = one.state.entry->first;
+    if (link_.up()) link_.lane().send({.kind = last, .stream = stream}, {});
+    streams_.erase(stream);
+    return true;
+  });
+}
+
+// Handles a frame of an idle stream. Credit can follow the last answer. By any other frame the peer
+// ends the stream or makes a mistake.
+void PeerLink::on_idle_stream_frame(StreamEntry& stream, const engine::FrameHeader& header,
+                                    uint32_t lane) {
+  const auto found = std::ranges::find(
+      idle_, &stream, [](const IdleStream& one) -> const StreamEntry* { return one.state.entry; });
+  DCHECK(found != idle_.end());
+  if (header.kind == engine::FrameKind::kCredit || header.kind == engine::FrameKind::kSynced) {
+    return found->state.note_frame(header, lane);
+  }
+  if (header.kind != engine::FrameKind::kReset) reset(stream.first);
+  idle_.erase(found);
+  streams_.erase(header.stream);
 }
 
 void PeerLink::end_stream(uint32_t stream, uint32_t lane, engine::FrameKind last) {
@@ -59,27 +109,36 @@ void PeerLink::end_stream(uint32_t stream, uint32_t lane, engine::FrameKind last
 
 void PeerLink::forget_stream(uint32_t stream) {
   streams_.erase(stream);
+  note_use_of_streams();
+}
+
+// Notes the time at which a client has left a stream.
+void PeerLink::note_use_of_streams() {
   last_use_ = worker_.reactor().now();
-  if (streams_.empty() && link_.up()) link_.session().set_carries_streams(false);
+  if (streams() == 0 && link_.up()) link_.session().set_carries_streams(false);
 }
 
 // Returns a copy, because the caller can make a connection close, which removes it from `streams_`.
 std::vector<ClientConnection*> PeerLink::connections() const {
   std::vector<ClientConnection*> all;
-  for (const auto& [id, connection] : streams_) all.push_back(connection);
+  for (const auto& [id, connection] : streams_) {
+    if (connection != nullptr) all.push_back(connection);
+  }
   return all;
 }
 
 void PeerLink::on_stream_frame(const engine::FrameHeader& header, engine::Bytes payload,
                                FrameSource source) {
   const auto stream = streams_.find(header.stream);
-  if (stream != streams_.end()) stream->second->on_frame(header, payload, source);
+  if (stream == streams_.end()) return;
+  if (stream->second == nullptr) return on_idle_stream_frame(*stream, header, source.lane);
+  stream->second->on_frame(header, payload, source);
 }
 
 engine::Landing PeerLink::on_lane_landing(uint32_t lane, const engine::FrameHeader& header,
                                           bool is_next) {
   const auto stream = streams_.find(header.stream);
-  if (stream == streams_.end()) return {};
+  if (stream == streams_.end() || stream->second == nullptr) return {};
   return stream->second->landing_for(header, {lane, link_memory(), landings_, is_next});
 }
 
@@ -106,7 +165,7 @@ void PeerLink::flush() {
 // again when the peer has answered.
 bool PeerLink::peer_has_all() const {
   return lanes_->all_taken() && std::ranges::none_of(streams_, [](const auto& stream) {
-           return stream.second->awaits_resume();
+           return stream.second != nullptr && stream.second->awaits_resume();
          });
 }
 
@@ -158,6 +217,7 @@ void PeerLink::on_link_going_away(engine::Link&) {
 }
 
 void PeerLink::begin_to_leave() {
+  end_idle_streams();
   if (lanes_) {
     lanes_->expect_end();
     change_to(State::kLeaving);
@@ -167,6 +227,7 @@ void PeerLink::begin_to_leave() {
 }
 
 void PeerLink::retire() {
+  end_idle_streams();
   change_to(State::kRetired);
   const bool was_trying = link_.trying();
   link_.retire();  // calls on_link_down() if the link is being built
@@ -187,6 +248,7 @@ void PeerLink::on_link_down(engine::Link&, bool was_up, const std::string& reaso
   } else if (was_up) {
     LOG(WARNING) << "peer " << link_.peer() << ": link down: " << reason;
   }
+  end_idle_streams();
   const auto streams = std::exchange(streams_, {});
   if (lanes_) {
     lanes_->end(reason);
@@ -207,13 +269,20 @@ void PeerLink::defer_delete(std::unique_ptr<engine::Session> session) {
 
 bool PeerLink::has_clients(const std::vector<size_t>& endpoints) const {
   return std::ranges::any_of(streams_, [&](const auto& stream) {
-    return std::ranges::find(endpoints, stream.second->endpoint().number) != endpoints.end();
+    return stream.second != nullptr &&
+           std::ranges::find(endpoints, stream.second->endpoint().number) != endpoints.end();
   });
 }
 
 bool PeerLink::has_streams(uint32_t lane) const {
-  return std::ranges::any_of(
-      streams_, [lane](const auto& stream) { return stream.second->may_use_lane(lane); });
+  return std::ranges::any_of(streams_, [lane](const auto& stream) {
+    return stream.second != nullptr && stream.second->may_use_lane(lane);
+  });
+}
+
+void PeerLink::on_lane_closing(uint32_t lane) {
+  end_idle_streams(engine::FrameKind::kEnd,
+                   [lane](const IdleStream& one) { return one.state.lane == lane; });
 }
 
 // --- Learning ---
@@ -243,9 +312,13 @@ void PeerLink::on_lane_failed(const LaneKey& key) {
 // ends them at both sides, because frames that were on their way can be lost.
 void PeerLink::on_lane_lost(uint32_t lane, const std::string& reason) {
   worker_.flush_again();
+  // The peer waits for a question whether these streams continue.
+  end_idle_streams(engine::FrameKind::kReset,
+                   [lane](const IdleStream& one) { return one.state.lane == lane; });
   std::vector<std::pair<uint32_t, ClientConnection*>> lost;
   for (const auto& [id, connection] : streams_) {
-    if (connection->lane_number() == lane) lost.emplace_back(id, connection);
+    if (connection != nullptr && connection->lane_number() == lane)
+      lost.emplace_back(id, connection);
   }
   const bool may_resume = link_.up() && knows_resumes(link_.session().peer());
   for (const auto& [id, connection] : lost) {

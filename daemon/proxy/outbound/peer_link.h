@@ -31,6 +31,8 @@
 #include "daemon/proxy/landings.h"
 #include "daemon/proxy/outbound/peer_lanes.h"
 #include "daemon/proxy/outbound/peer_plans.h"
+#include "daemon/proxy/outbound/peer_speeds.h"
+#include "daemon/proxy/outbound/stream_state.h"
 #include "daemon/proxy/zero_copy.h"
 #include "engine/link/calibration_session.h"
 #include "engine/link/link.h"
@@ -40,6 +42,15 @@ namespace hat {
 class ClientConnection;
 class Worker;
 struct CarrierNow;
+struct Endpoint;
+
+// A stream without a client connection. The peer has taken all of its frames and answered all of
+// its calls, and has no connection to the server for it. A client of the endpoint can use it.
+struct IdleStream {
+  StreamState state;
+  std::shared_ptr<PeerSpeed> speed;
+  const Endpoint* endpoint = nullptr;  // a current one
+};
 
 class PeerLink final : public engine::LinkEvents, public PeerLanesEvents, public TrialLanes {
  public:
@@ -99,11 +110,25 @@ class PeerLink final : public engine::LinkEvents, public PeerLanesEvents, public
   }
   // Returns true if no stream uses the link, and none has since `time`, and wake() was not
   // called since then.
-  bool is_unused_since(TimePoint time) const { return streams_.empty() && last_use_ <= time; }
+  bool is_unused_since(TimePoint time) const { return streams() == 0 && last_use_ <= time; }
 
-  // Begins a stream for `connection`, and returns the stream's number. Call it only while the link
-  // can carry new calls (Link::takes_calls()).
-  uint32_t open_stream(ClientConnection& connection);
+  // Begins a stream for `connection`, and returns the stream's entry, which stays at this address
+  // until forget_stream(). Call it only while the link can carry new calls (Link::takes_calls()).
+  using StreamEntry = std::pair<const uint32_t, ClientConnection*>;
+  StreamEntry& open_stream(ClientConnection& connection);
+  // Idle streams, at most kIdleStreamsMax: a call that uses one costs no frames kOpen and kEnd, and
+  // its peer no wake-up for another peer's call. The link ends them with its lane, before it ends,
+  // and when the configuration changes.
+  static constexpr size_t kIdleStreamsMax = 64;
+  bool has_space_for_idle_stream() const {
+    return state_ == State::kCurrent && idle_.size() < kIdleStreamsMax;
+  }
+  // Keeps a stream of this link. has_space_for_idle_stream() must return true.
+  void keep_idle_stream(IdleStream stream);
+  // Gives `connection` an idle stream of its endpoint; returns nothing if there is none.
+  std::optional<IdleStream> take_idle_stream(ClientConnection& connection);
+  // Ends all idle streams.
+  void end_idle_streams();
   // Ends a stream by sending the frame `last` on the lane with the number `lane`. If this lane
   // fails before it has delivered the frame, the PeerLink sends a kReset frame for the stream over
   // the link's TCP connection.
@@ -112,13 +137,12 @@ class PeerLink final : public engine::LinkEvents, public PeerLanesEvents, public
   void forget_stream(uint32_t stream);
   // Returns how many calls on this link are not answered.
   size_t unanswered() const { return unanswered_; }
-  // Counts a call that is about to be sent.
   // Counts a call whose first piece is sent to the peer.
   void note_call() { ++calls_; }
   // Returns how many calls the peer got on this link, and on those that it has replaced.
   uint64_t calls() const { return calls_; }
   // Returns how many client connections have a stream on this link.
-  size_t streams() const { return streams_.size(); }
+  size_t streams() const { return streams_.size() - idle_.size(); }
   // Returns when the link came up; meaningless while it is down.
   TimePoint up_since() const { return up_since_; }
   // Replaces `before`, the number of unanswered calls of one stream, by `now`.
@@ -171,6 +195,7 @@ class PeerLink final : public engine::LinkEvents, public PeerLanesEvents, public
 
   bool has_clients(const std::vector<size_t>& endpoints) const override;
   bool has_streams(uint32_t lane) const override;
+  void on_lane_closing(uint32_t lane) override;
   void on_lane_lost(uint32_t lane, const std::string& reason) override;
   void on_lane_failed(const LaneKey& key) override;
   void on_lane_returned(uint32_t lane, uint64_t frame) override {
@@ -193,6 +218,10 @@ class PeerLink final : public engine::LinkEvents, public PeerLanesEvents, public
   void begin_to_leave();
   void agree_to_go_away();
   void reset(uint32_t stream);
+  void note_use_of_streams();
+  template <class Which>
+  void end_idle_streams(engine::FrameKind last, Which which);
+  void on_idle_stream_frame(StreamEntry& stream, const engine::FrameHeader& header, uint32_t lane);
 
   Worker& worker_;
   engine::RdmaHost* const rdma_;
@@ -200,8 +229,9 @@ class PeerLink final : public engine::LinkEvents, public PeerLanesEvents, public
   Fallback without_lanes_;  // why calls use TCP while lanes_ is null
   // The cores of the peer's host; those of this host if the peer's link version does not have them.
   engine::CoreCounts peer_cores_;
-  std::unordered_map<uint32_t, ClientConnection*> streams_;
-  size_t unanswered_ = 0;  // calls of all streams
+  std::unordered_map<uint32_t, ClientConnection*> streams_;  // null: the stream is idle
+  std::vector<IdleStream> idle_;                             // the last one was used last
+  size_t unanswered_ = 0;                                    // calls of all streams
   uint64_t calls_ = 0;
   TimePoint up_since_{};
   uint32_t weight_ = 1;

@@ -97,6 +97,8 @@ class PeerSpeeds {
  public:
   static constexpr float kSlow = 1.585f;  // three times as slow as the median
   static constexpr float kHealed = 1;     // a slow peer is no longer slow below this, twice
+  // The burden of a slow peer is at least this.
+  static constexpr float kBurdenMin = 2;
   static constexpr Duration kTrialPause = std::chrono::seconds(5);
   static constexpr Duration kTrialLatest = std::chrono::seconds(30);
   static constexpr Duration kForget = std::chrono::seconds(60);
@@ -116,6 +118,8 @@ class PeerSpeeds {
   static bool is_slow(const PeerSpeed& peer, TimePoint now) {
     return peer.is_slow && now - peer.measured < kForget;
   }
+  // Returns true if any peer may be slow.
+  bool has_slow() const { return slow_ != 0; }
   // Returns true if `peer` is slow and should be tried now.
   bool is_due(const PeerSpeed& peer, TimePoint now) const;
   // Returns 1 if the peer at this position of the list is not slow. Otherwise returns how many
@@ -132,12 +136,6 @@ class PeerSpeeds {
   }
   // Returns true if any peer should be tried now. Looks only every kLook.
   bool wants_trial(TimePoint now) { return slow_ != 0 && now >= look_at_ && look(now); }
-  // Returns true if a client of `peer` should look for a peer that is not slow. After note_stay(),
-  // no client of the endpoint does so for kLook, because to look at all peers takes time.
-  bool may_leave(const PeerSpeed& peer, TimePoint now) const {
-    return slow_ != 0 && is_slow(peer, now) && now >= leave_at_;
-  }
-  void note_stay(TimePoint now) { leave_at_ = now + kLook; }
   // Calls `use` with the name and the SlowStatus of each slow peer.
   template <class Use>
   void for_each_slow(TimePoint now, Use use) const {
@@ -165,7 +163,6 @@ class PeerSpeeds {
   uint32_t spread_calls_ = 0;
   TimePoint healed_at_{};  // when a peer was last found to have recovered
   TimePoint look_at_{};
-  TimePoint leave_at_{};
 };
 
 }  // namespace hat

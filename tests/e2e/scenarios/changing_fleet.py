@@ -133,9 +133,9 @@ class ChangingFleet:
             self.nodes[number] = Node(PROGRAMS, self.folder, config, host=host)
         self.nodes[number].start()
 
-    def load(self):
+    def load(self, **more):
         callers = [self.network.hosts[number] for number in CLIENT_HOSTS] * CALLERS
-        return RecordedLoad(callers, lambda: Client(None, address=ENDPOINT), PAUSE_S)
+        return RecordedLoad(callers, lambda: Client(None, address=ENDPOINT), PAUSE_S, **more)
 
     def change(self, text):
         self.changes.append((time.monotonic(), text))

@@ -2,6 +2,7 @@
 """tests/e2e/scenarios/choice_test.py: which of several peers the clients of an endpoint get."""
 
 import threading
+import time
 
 from fleet import LINK_PORT, Fleet, add, main_in_a_network_namespace
 from setting import Callers, Client, TApplicationException, calls_in, edit, stopped
@@ -10,10 +11,10 @@ from nodes import ask, wait_until
 
 
 class Choice(Fleet):
-    def start(self, count, limits=None, **keys):
+    def start(self, count, limits=None, mode="mirror", **keys):
         """Starts peers, and a client's daemon with one worker. `keys`: more keys of peers, by their number."""
         numbers = range(2, 2 + count)
-        self.peers = [self.start_peer(number) for number in numbers]
+        self.peers = [self.start_peer(number, mode=mode) for number in numbers]
         return self.start_client({f"host-{number}": {"link": f"tcp:127.0.0.{number}:{LINK_PORT}",
                                                      **keys.get(f"of_{number}", {})} for number in numbers},
                                  workers=1, zone="east", limits=limits or {})
@@ -41,6 +42,28 @@ class Choice(Fleet):
         self.wait_for_peers(client, "host-3")
         self.call_from_new_clients(2)
         self.assertEqual(calls_in(self.peers[1]), 2)
+
+    def test_shared_calls_of_lasting_connections_spread_over_the_peers(self):
+        self.start(4, mode="shared")
+
+        def paced(calls, number):
+            add(calls, number)
+            time.sleep(0.005)
+
+        with Callers(self.nodes, 8, paced) as load:
+            wait_until("2,000 calls", lambda: load.calls >= 2000, 120)
+        self.assertEqual(load.errors, [])
+        wait_until("the servers' daemons have counted all", lambda: sum(self.calls()) == load.calls)
+        counts = self.calls()
+        for count in counts:
+            self.assertTrue(0.15 < count / load.calls < 0.35, counts)
+
+    def test_mirrored_calls_of_a_connection_stay_with_its_peer(self):
+        self.start(4)
+        with Client(self.nodes) as calls:
+            for number in range(40):
+                add(calls, number)
+        self.assertEqual(sorted(self.calls()), [0, 0, 0, 40])
 
     def in_flight(self, peer):
         """Returns how many calls of Probe.add the node's server has not answered."""
