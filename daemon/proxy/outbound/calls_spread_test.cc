@@ -150,9 +150,8 @@ TEST_F(CallsSpread, AfterADeadlineInOrder) {
     if (std::ranges::find(kinds, FrameKind::kCall) != kinds.end()) continue;  // chosen again
     EXPECT_THAT(kinds, ElementsAre(FrameKind::kSync, FrameKind::kEnd))
         << "not left idle, because the cancelled call may still wait there";
-    EXPECT_EQ(
-        headers_in(links_[(first + 1) % 3]->written + links_[(first + 2) % 3]->written).back().kind,
-        FrameKind::kCall);
+    EXPECT_THAT(kinds_in(links_[(first + 1) % 3]->written + links_[(first + 2) % 3]->written),
+                testing::Contains(FrameKind::kCall));
     break;
   }
   EXPECT_TRUE(has_asked);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// daemon/proxy/outbound/fake_peers.h: a worker with several peers for tests of the choice of a peer.
+// daemon/proxy/outbound/fake_peers.h: a worker with several peers, for tests of the choice among
+// them.
 #pragma once
 
 #include <gtest/gtest.h>
