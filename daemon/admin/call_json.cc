@@ -2,6 +2,7 @@
 #include "daemon/admin/call_json.h"
 
 #include <algorithm>
+#include <string_view>
 
 #include "daemon/metrics/function_metrics.h"
 
@@ -33,7 +34,11 @@ nlohmann::ordered_json call_json(const CallRecord& call, size_t worker) {
       {"peer_us", nullptr},
       {"server_us", nullptr},
       {"reply_us", nullptr},
+      {"trace_id", nullptr},
   };
+  if (call.trace_id) {
+    answer["trace_id"] = std::string_view(call.trace_id->data(), call.trace_id->size());
+  }
   if (call.failure) answer["reason"] = engine::text(*call.failure).token;
   if (!call.answered) return answer;
   answer["answered_us"] = microseconds(*call.answered);

@@ -42,7 +42,15 @@ TEST_F(SlowJson, AReplysTimeIsDividedAmongTheHosts) {
                           {"wire_us", 16'000.0},
                           {"peer_us", 24'000.0},
                           {"server_us", 40'000.0},
-                          {"reply_us", 10'000.0}}));
+                          {"reply_us", 10'000.0},
+                          {"trace_id", nullptr}}));
+}
+
+TEST_F(SlowJson, ACallOfATraceHasItsId) {
+  CallRecord slow = call(100ms);
+  slow.trace_id.emplace().fill('a');
+  control_.slow_reports = {{0, 0, slow}};
+  EXPECT_EQ(only().at("trace_id"), std::string(32, 'a'));
 }
 
 TEST_F(SlowJson, APeerOfAnOlderVersionLeavesTimesOut) {

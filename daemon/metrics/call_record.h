@@ -10,6 +10,7 @@
 #include "base/reactor.h"
 #include "daemon/metrics/call_ways.h"
 #include "daemon/metrics/counters.h"
+#include "daemon/thrift/trace_context.h"
 #include "engine/failure.h"
 #include "engine/served_times.h"
 
@@ -28,6 +29,7 @@ struct CallRecord {
   uint64_t request_bytes = 0;
   uint64_t reply_bytes = 0;
   CallWay way;
+  std::optional<thrift::TraceId> trace_id;  // if the client has sent a trace context
 };
 
 }  // namespace hat

@@ -65,7 +65,7 @@ TEST_F(AccessLogFileTest, ALineHasTheTimeAndTheReasonFirst) {
             R"("method":"get","peer":"host-b","worker":1,"outcome":"success","reason":null,)"
             R"("request_protocol":"tcp","reply_protocol":"tcp","request_bytes":7,"reply_bytes":9,)"
             R"("took_us":100000.0,"waited_us":10000.0,"answered_us":80000.0,"wire_us":16000.0,)"
-            R"("peer_us":24000.0,"server_us":40000.0,"reply_us":10000.0})"
+            R"("peer_us":24000.0,"server_us":40000.0,"reply_us":10000.0,"trace_id":null})"
             "\n");
 }
 

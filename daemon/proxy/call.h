@@ -124,6 +124,7 @@ struct Call final : Deadline {
     std::optional<engine::ServedTimes> there;
   } times;
   CallTrace trace;
+  std::optional<thrift::TraceId> trace_id;  // if the client has sent a trace context
   bool several = false;        // the Thrift frame of the call has several messages
   bool counted = false;        // this object's memory counts towards limits.max_buffered
   bool sent = false;           // a part of the request was sent to the peer
@@ -172,6 +173,7 @@ class CallPool {
     call->pieces = {};
     call->times = {};
     call->trace.is_recorded = false;
+    call->trace_id.reset();
     call->several = call->counted = call->sent = call->reply_started = false;
     free_.push_back(std::move(ended));
   }

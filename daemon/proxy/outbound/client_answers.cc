@@ -386,7 +386,8 @@ CallRecord ClientConnection::record_of(const Call& call, CallOutcome outcome, Ti
                     .failure = call.failure,
                     .request_bytes = call.request_bytes,
                     .reply_bytes = call.response_bytes,
-                    .way = {call.pieces.request.carrier(), call.pieces.reply.carrier()}};
+                    .way = {call.pieces.request.carrier(), call.pieces.reply.carrier()},
+                    .trace_id = call.trace_id};
   if (call.sent) record.peer = stream_.last_peer();
   if (call.reply_started) {
     record.answered = call.times.replied - sent;

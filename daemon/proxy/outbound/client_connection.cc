@@ -300,8 +300,11 @@ bool ClientConnection::begin_call(const thrift::Head& head) {
   const Route& route = this->route(head.name);
   Call& call = add_call(head, route);
   current_ = &call;
-  if (head.trace != nullptr && worker_.spans() != nullptr) {
-    call.trace = worker_.spans()->begin(*head.trace, head.trace_at, call.started);
+  if (head.trace != nullptr) {
+    call.trace_id = head.trace->trace_id;
+    if (Spans* const spans = worker_.spans()) {
+      call.trace = spans->begin(*head.trace, head.trace_at, call.started);
+    }
   }
   set_priority(route.client.plan.priority);
   const Limits& limits = worker_.node().limits;

@@ -116,6 +116,18 @@ TEST_F(Traces, ACallThatIsNotSampledIsNotChanged) {
 }
 
 // The daemon cannot know whether a later version permits it to replace the parent id.
+TEST_F(Traces, TheRecordOfACallHasItsTraceAlsoIfItIsNotSampled) {
+  request_after(headed(get_call(), traceparent(kParentDigits, "00")));
+  const std::vector<CallRecord> calls = pair_.caller().worker->slowest_calls();
+  ASSERT_EQ(calls.size(), 1u);
+  ASSERT_TRUE(calls.front().trace_id);
+  EXPECT_EQ(text_of(*calls.front().trace_id), kTraceDigits);
+  request_after(headed(get_call(), ""));
+  for (const CallRecord& call : pair_.caller().worker->slowest_calls()) {
+    if (call.began != calls.front().began) EXPECT_FALSE(call.trace_id) << "it has no trace";
+  }
+}
+
 TEST_F(Traces, ATextOfALaterVersionIsNotChanged) {
   const std::string request = headed(get_call(), traceparent(kParentDigits, "01", "01"));
   EXPECT_EQ(request_after(request), request);
