@@ -58,6 +58,7 @@ class __attribute__((visibility("default"))) TRdma
   bool peek() override;
   // Connects. Returns when the link is up; its RDMA lanes come up later.
   void open() override;
+  // Sends what was written, which takes a second at most, and disconnects.
   void close() override;
   uint32_t read(uint8_t* into, uint32_t bytes);
   void write(const uint8_t* from, uint32_t bytes);

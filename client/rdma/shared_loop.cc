@@ -98,11 +98,12 @@ bool SharedLoop::sleep(Waiter& waiter, hat::TimePoint deadline) {
   return true;
 }
 
-// If this thread `is_done`, it does not accept an offer to lead: the next follower gets it.
-void SharedLoop::leave(Waiter& waiter, bool is_done) {
+// If this thread `gives_up`, it does not accept an offer to lead, which may have come just now: the
+// next follower gets it.
+void SharedLoop::leave(Waiter& waiter, bool gives_up) {
   const std::lock_guard lock(mutex_);
   std::erase(followers_, &waiter);
-  if (is_done && leader_ == Leader::kNone && !is_wanted()) offer_lead();
+  if (gives_up && leader_ == Leader::kNone && !is_wanted()) offer_lead();
 }
 
 void SharedLoop::wake(Waiter& waiter) {

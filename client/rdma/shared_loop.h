@@ -140,12 +140,12 @@ class SharedLoop final : private hat::IterationEvents {
     if (!join(waiter)) return true;
     // Asks again: nobody has woken this thread for what arrived before it joined.
     const bool in_time = done() || sleep(waiter, deadline);
-    leave(waiter, done());
+    leave(waiter, !in_time || done());
     return in_time;
   }
   bool join(Waiter& waiter);
   bool sleep(Waiter& waiter, hat::TimePoint deadline);
-  void leave(Waiter& waiter, bool is_done);
+  void leave(Waiter& waiter, bool gives_up);
 
   void on_iteration_end() override;
   bool may_sleep() override;
