@@ -113,6 +113,35 @@ TEST(SharedLoop, EachThreadReturnsWhenItIsDone) {
   for (std::thread& thread : threads) thread.join();
 }
 
+// Threads whose time is over leave, whatever is offered to them at that moment: one of the others
+// must lead, or the timer of the loop would not fire.
+TEST(SharedLoop, OneThreadLeadsAlsoWhenTheTimeOfOthersIsOver) {
+  SharedLoop loop;
+  bool fired = false;  // used only in the loop and, after it has ended, by this thread
+  std::atomic<bool> is_seen = false;
+  std::unique_ptr<hat::Timer> timer;
+  loop.in_loop([&] {
+    timer = loop.reactor().timer([&] { fired = is_seen = true; });
+    timer->set(loop.reactor().now() + milliseconds(300));
+  });
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 4; ++i) {
+    threads.emplace_back([&loop, i] {
+      Waiter waiter;
+      for (int n = 0; n < 50; ++n) {
+        loop.run_until(
+            waiter, [] { return false; }, after(std::chrono::microseconds(100 * i + n)));
+      }
+    });
+  }
+  Waiter waiter;
+  EXPECT_TRUE(loop.run_until(
+      waiter, [&] { return is_seen.load(); }, after(seconds(30))));
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_TRUE(fired);
+  loop.in_loop([&] { timer.reset(); });
+}
+
 TEST(SharedLoop, TheKeeperMakesWayForAnApplication) {
   SharedLoop loop;
   std::atomic<bool> ends = false;
