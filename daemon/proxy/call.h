@@ -125,7 +125,7 @@ struct Call final : Deadline {
   } times;
   CallTrace trace;
   std::optional<thrift::TraceId> trace_id;  // if the client has sent a trace context
-  bool several = false;        // the Thrift frame of the call has several messages
+  bool several = false;                     // the Thrift frame of the call has several messages
   bool counted = false;        // this object's memory counts towards limits.max_buffered
   bool sent = false;           // a part of the request was sent to the peer
   bool reply_started = false;  // a part of a reply was written to the client
