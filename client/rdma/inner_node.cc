@@ -3,6 +3,7 @@
 
 #include <glog/logging.h>
 
+#include <mutex>
 #include <random>
 
 namespace hatrpc::rdma {
@@ -11,9 +12,12 @@ namespace {
 // Without this, the library's information for operators of a daemon would be in the application's
 // standard error. An application that uses glog itself has its own settings.
 void be_quiet() {
-  if (!google::IsGoogleLoggingInitialized() && getenv("GLOG_minloglevel") == nullptr) {
-    FLAGS_minloglevel = google::GLOG_WARNING;
-  }
+  static std::once_flag once;
+  std::call_once(once, [] {
+    if (!google::IsGoogleLoggingInitialized() && getenv("GLOG_minloglevel") == nullptr) {
+      FLAGS_minloglevel = google::GLOG_WARNING;
+    }
+  });
 }
 
 }  // namespace
