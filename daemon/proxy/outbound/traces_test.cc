@@ -115,7 +115,6 @@ TEST_F(Traces, ACallThatIsNotSampledIsNotChanged) {
   }
 }
 
-// The daemon cannot know whether a later version permits it to replace the parent id.
 TEST_F(Traces, TheRecordOfACallHasItsTraceAlsoIfItIsNotSampled) {
   request_after(headed(get_call(), traceparent(kParentDigits, "00")));
   const std::vector<CallRecord> calls = pair_.caller().worker->slowest_calls();
@@ -129,6 +128,7 @@ TEST_F(Traces, TheRecordOfACallHasItsTraceAlsoIfItIsNotSampled) {
   }
 }
 
+// The daemon cannot know whether a later version permits it to replace the parent id.
 TEST_F(Traces, ATextOfALaterVersionIsNotChanged) {
   const std::string request = headed(get_call(), traceparent(kParentDigits, "01", "01"));
   EXPECT_EQ(request_after(request), request);
