@@ -2,6 +2,7 @@
 #include "client/rdma/application_stream.h"
 
 #include <algorithm>
+#include <cstring>
 #include <utility>
 
 #include "base/check.h"
@@ -9,6 +10,18 @@
 namespace hatrpc::rdma {
 
 using hat::IoResult;
+
+namespace {
+
+// Removes as many bytes from the queue as `into` has. g++ 12 makes a loop over single bytes of
+// std::ranges::copy().
+void move_front(hat::ByteQueue& queue, std::span<std::byte> into) {
+  if (into.empty()) return;
+  std::memcpy(into.data(), queue.bytes().data(), into.size());
+  queue.consume(into.size());
+}
+
+}  // namespace
 
 // The worker's side of the stream. Its members are used only in the loop.
 class ApplicationStream::WorkerSide final : public hat::ByteStream {
@@ -74,8 +87,7 @@ ApplicationStream::Outcome ApplicationStream::read(std::span<std::byte> into,
   {
     const std::lock_guard lock(mutex_);
     bytes = std::min(into.size(), replies_.size());
-    std::ranges::copy(replies_.bytes().first(bytes), into.begin());
-    replies_.consume(bytes);
+    move_front(replies_, into.first(bytes));
     has_space_again = worker_awaits_space_ && replies_.size() <= kBytesMax / 2;
     if (has_space_again) worker_awaits_space_ = false;
   }
@@ -89,11 +101,6 @@ ApplicationStream::Outcome ApplicationStream::read(std::span<std::byte> into,
 bool ApplicationStream::has_bytes() const {
   const std::lock_guard lock(mutex_);
   return !replies_.empty();
-}
-
-bool ApplicationStream::at_end() const {
-  const std::lock_guard lock(mutex_);
-  return worker_life_ == Life::kEnded && replies_.empty();
 }
 
 ApplicationStream::Outcome ApplicationStream::write(std::span<const std::byte> from,
@@ -179,8 +186,7 @@ IoResult ApplicationStream::worker_reads(std::span<std::byte> into) {
   }
   const size_t bytes = std::min(into.size(), requests_.size());
   const bool was_full = requests_.size() >= kBytesMax;
-  std::ranges::copy(requests_.bytes().first(bytes), into.begin());
-  requests_.consume(bytes);
+  move_front(requests_, into.first(bytes));
   if (was_full) loop_->wake(writer_);
   return {.kind = IoResult::Kind::kOk, .bytes = bytes};
 }
