@@ -72,6 +72,9 @@ std::string make_header(const Program& program, const std::string& manifest) {
   for (char& c : guard) {
     c = is_word(c) ? static_cast<char>(std::toupper(static_cast<unsigned char>(c))) : '_';
   }
+  // C++ reserves names with two underscores.
+  const auto both = [](char left, char right) { return left == '_' && right == '_'; };
+  guard.erase(std::ranges::unique(guard, both).begin(), guard.end());
   return "// Written by hintgen --cpp from " + program.source->path() +
          ": its manifest, for hatrpc::RdmaOptions.\n#ifndef " + guard + "\n#define " + guard +
          "\n\n" + begin + "constexpr char " + name + "[] = " + literal(manifest) + ";\n" +

@@ -37,6 +37,16 @@ TEST(Header, TheNamespaceForAllLanguagesCounts) {
       std::string::npos);
 }
 
+TEST(Header, TheGuardIsNoReservedName) {
+  for (const char* idl : {"namespace cpp a.b\nservice S {}\n", "service S {}\n"}) {
+    const std::string header = header_of(idl, "");
+    const size_t from = header.find("#ifndef ");
+    const std::string guard = header.substr(from, header.find('\n', from) - from);
+    EXPECT_NE(guard.find("HATRPC_"), std::string::npos) << header;
+    EXPECT_EQ(guard.find("__"), std::string::npos) << guard;
+  }
+}
+
 // A text that has the end of the literal would end the constant too early.
 TEST(Header, TheTextCannotEndTheLiteral) {
   const std::string header = header_of("service S {}\n", "origin: a)manifest\"; int x;\n");

@@ -52,8 +52,6 @@ class ApplicationStream final : public LoopClient,
   // Waits until all bytes are in the queue. The worker sends them after flush() or read().
   Outcome write(std::span<const std::byte> from, hat::TimePoint deadline);
   void flush() { loop_->flush(); }
-  // Returns true if the worker has ended the stream and all its bytes were read.
-  bool at_end() const;
   // Ends the stream: the worker reads the end after the bytes written so far.
   void close();
   // Makes read() return kInterrupted, now and later.

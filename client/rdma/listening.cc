@@ -96,8 +96,7 @@ void Listening::accept_link() {
   });
   auto keeper = std::make_unique<ServerKeeper>(made.loop(), [this, &made] {
     if (!made.worker().handed_over()) return false;
-    const uint64_t one = 1;
-    (void)!::write(wake_.get(), &one, sizeof one);
+    wake();
     return true;
   });
   links_.push_back({std::move(*node), std::move(keeper)});
@@ -116,9 +115,14 @@ std::unique_ptr<hat::ByteStream> Listening::connect(const std::shared_ptr<Shared
     if (waiting_.size() >= kBacklogMax) return nullptr;
     waiting_.push_back(stream);
   }
+  wake();
+  return stream->worker_side(events);
+}
+
+// Makes accept() look for news.
+void Listening::wake() {
   const uint64_t one = 1;
   (void)!::write(wake_.get(), &one, sizeof one);
-  return stream->worker_side(events);
 }
 
 // --- Interrupting ---
@@ -128,8 +132,7 @@ void Listening::interrupt() {
     const std::lock_guard lock(mutex_);
     is_interrupted_ = true;
   }
-  const uint64_t one = 1;
-  (void)!::write(wake_.get(), &one, sizeof one);
+  wake();
 }
 
 void Listening::interrupt_streams() {

@@ -45,6 +45,7 @@ class Listening {
   void await_event();
   void accept_link();
   void forget_ended();
+  void wake();
   std::unique_ptr<hat::ByteStream> connect(const std::shared_ptr<SharedLoop>& loop,
                                            hat::StreamEvents& events);
 
