@@ -7,7 +7,8 @@
 #   hat_precompiled_test    for code of tests: the same headers, and GoogleTest
 #
 # hat_test_code(TARGET...): compiles the targets as tests: without optimization, which would be half of the
-#     work. The libraries that they test are optimized.
+#     work; the libraries that they test are optimized. Their symbols are visible, because some tests replace
+#     functions of the C library, also for other libraries.
 # hat_use_precompiled(FOLDER): makes the targets of FOLDER and of the folders in it, except tests, use
 #     hat_precompiled; call it at the end.
 #
@@ -25,7 +26,7 @@ add_library(hat_precompiled OBJECT EXCLUDE_FROM_ALL ${CMAKE_BINARY_DIR}/no_code.
 add_library(hat_precompiled_test OBJECT EXCLUDE_FROM_ALL ${CMAKE_BINARY_DIR}/no_code.cc)
 target_precompile_headers(hat_precompiled PRIVATE ${hat_precompiled_headers})
 target_precompile_headers(hat_precompiled_test PRIVATE <gmock/gmock.h> <gtest/gtest.h> ${hat_precompiled_headers})
-target_compile_options(hat_precompiled_test PRIVATE -O0)
+target_compile_options(hat_precompiled_test PRIVATE -O0 -fvisibility=default)
 target_link_libraries(hat_precompiled_test PRIVATE GTest::gmock)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
   # ccache may return a precompiled header that was made from an older copy of the same files.
@@ -35,7 +36,7 @@ endif()
 
 function(hat_test_code)
   foreach(target ${ARGN})
-    target_compile_options(${target} PRIVATE -O0)
+    target_compile_options(${target} PRIVATE -O0 -fvisibility=default)
     target_link_libraries(${target} PUBLIC GTest::gmock)
     target_precompile_headers(${target} REUSE_FROM hat_precompiled_test)
   endforeach()
