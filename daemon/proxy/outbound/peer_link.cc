@@ -322,9 +322,7 @@ void PeerLink::on_lane_lost(uint32_t lane, const std::string& reason) {
   }
   const bool may_resume = link_.up() && knows_resumes(link_.session().peer());
   for (const auto& [id, connection] : lost) {
-    if (may_resume) break;
-    streams_.erase(id);
-    reset(id);
+    if (!may_resume) reset(id);
   }
   std::erase_if(last_frames_, [&](const LastFrame& one) {
     if (one.lane != lane) return false;
