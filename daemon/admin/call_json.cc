@@ -2,6 +2,8 @@
 #include "daemon/admin/call_json.h"
 
 #include <algorithm>
+#include <chrono>
+#include <optional>
 #include <string_view>
 
 #include "daemon/metrics/function_metrics.h"
@@ -9,48 +11,50 @@
 namespace hat {
 namespace {
 
-double microseconds(Duration time) {
-  return std::chrono::duration<double, std::micro>(time).count();
+// Returns null if the time is not known.
+nlohmann::ordered_json microseconds(std::optional<Duration> time) {
+  if (!time) return nullptr;
+  return std::chrono::duration<double, std::micro>(*time).count();
 }
 
 }  // namespace
 
-nlohmann::ordered_json call_json(const CallRecord& call, size_t worker) {
-  nlohmann::ordered_json answer = {
-      {"service", call.counters->function->service},
-      {"method", call.counters->function->method},
-      {"peer", call.peer},
-      {"worker", worker},
-      {"outcome", kCallOutcomeNames[static_cast<size_t>(call.outcome)]},
-      {"reason", nullptr},
-      {"request_protocol", name(call.way.request)},
-      {"reply_protocol", name(call.way.reply)},
-      {"request_bytes", call.request_bytes},
-      {"reply_bytes", call.reply_bytes},
-      {"took_us", microseconds(call.took)},
-      {"waited_us", microseconds(call.waited)},
-      {"answered_us", nullptr},
-      {"wire_us", nullptr},
-      {"peer_us", nullptr},
-      {"server_us", nullptr},
-      {"reply_us", nullptr},
-      {"trace_id", nullptr},
-  };
-  if (call.trace_id) {
-    answer["trace_id"] = std::string_view(call.trace_id->data(), call.trace_id->size());
+// An initializer list would copy each value twice, and this is most of the work for a log line.
+void add_call(nlohmann::ordered_json& object, const CallRecord& call, size_t worker) {
+  object["service"] = call.counters->function->service;
+  object["method"] = call.counters->function->method;
+  object["peer"] = call.peer;
+  object["worker"] = worker;
+  object["outcome"] = kCallOutcomeNames[static_cast<size_t>(call.outcome)];
+  object["reason"] = nullptr;
+  if (call.failure) object["reason"] = engine::text(*call.failure).token;
+  object["request_protocol"] = name(call.way.request);
+  object["reply_protocol"] = name(call.way.reply);
+  object["request_bytes"] = call.request_bytes;
+  object["reply_bytes"] = call.reply_bytes;
+  object["took_us"] = microseconds(call.took);
+  object["waited_us"] = microseconds(call.waited);
+  std::optional<Duration> wire;
+  std::optional<Duration> waited_there;
+  std::optional<Duration> served;
+  std::optional<Duration> reply;
+  if (call.answered) reply = call.took - call.waited - *call.answered;
+  if (call.answered && call.there) {
+    // The peer may report anything.
+    const Duration there = std::min(call.there->total, *call.answered);
+    waited_there = std::min(call.there->waited, there);
+    wire = *call.answered - there;
+    served = there - *waited_there;
   }
-  if (call.failure) answer["reason"] = engine::text(*call.failure).token;
-  if (!call.answered) return answer;
-  answer["answered_us"] = microseconds(*call.answered);
-  answer["reply_us"] = microseconds(call.took - call.waited - *call.answered);
-  if (!call.there) return answer;
-  // The peer may report anything.
-  const Duration there = std::min(call.there->total, *call.answered);
-  const Duration waited = std::min(call.there->waited, there);
-  answer["wire_us"] = microseconds(*call.answered - there);
-  answer["peer_us"] = microseconds(waited);
-  answer["server_us"] = microseconds(there - waited);
-  return answer;
+  object["answered_us"] = microseconds(call.answered);
+  object["wire_us"] = microseconds(wire);
+  object["peer_us"] = microseconds(waited_there);
+  object["server_us"] = microseconds(served);
+  object["reply_us"] = microseconds(reply);
+  object["trace_id"] = nullptr;
+  if (call.trace_id) {
+    object["trace_id"] = std::string_view(call.trace_id->data(), call.trace_id->size());
+  }
 }
 
 }  // namespace hat

@@ -51,9 +51,10 @@ json slow_json(const Control& control) {
   if (calls.size() > kSlowCallsMax) calls.resize(kSlowCallsMax);
   json slow = json::array();
   for (const SlowCallReport& report : calls) {
-    json call = call_json(report.call, report.worker);
+    nlohmann::ordered_json call;
+    add_call(call, report.call, report.worker);
     call["unix_time"] = report.began_unix_time;
-    slow.push_back(std::move(call));
+    slow.emplace_back(std::move(call));
   }
   json answer = {{"slow", std::move(slow)}};
   add_waiting(control, answer);

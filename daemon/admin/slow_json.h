@@ -14,7 +14,7 @@ namespace hat {
 //
 // `slow` has the slowest calls of this node's clients that ended in the last minutes, the slowest
 // first, with at most kSlowCallsMax elements. CALL: {unix_time (of the call's begin, in s since
-// 1970), and the members of call_json()}.
+// 1970), and the members of add_call()}.
 //
 // `waiting` has the calls of this node's clients that wait for their replies for at least
 // kWaitingAtLeast, by function, peer, cause and worker, the oldest first, with at most kWaitingMax

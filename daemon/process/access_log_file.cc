@@ -40,11 +40,10 @@ class Records final : public LineSource {
 
 std::string access_line(const LoggedCall& logged, size_t worker, Duration to_system_time) {
   const auto began = logged.call.began.time_since_epoch() + to_system_time;
-  nlohmann::ordered_json line = {
-      {"time", rfc3339_text(system_clock::time_point(began))},
-      {"logged", kLoggedNames[static_cast<size_t>(logged.why)]},
-  };
-  line.update(call_json(logged.call, worker));
+  nlohmann::ordered_json line;
+  line["time"] = rfc3339_text(system_clock::time_point(began));
+  line["logged"] = kLoggedNames[static_cast<size_t>(logged.why)];
+  add_call(line, logged.call, worker);
   // Replaces bytes that are not UTF-8.
   return line.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
 }
