@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "config/names.h"
 
+#include <algorithm>
+
 namespace hat {
 namespace {
 
@@ -44,6 +46,16 @@ std::optional<std::string> read_own_name(const YamlValue& value, std::string_vie
   auto name = look_up(value, what, *text);
   if (!name) return std::nullopt;
   return checked_node_name(std::move(name), value, std::string(what) + " (" + *text + ")");
+}
+
+std::string names_text(const std::vector<std::string>& names) {
+  constexpr size_t kNamed = 4;
+  std::string text;
+  for (size_t i = 0; i < std::min(names.size(), kNamed); ++i) {
+    text += (i == 0 ? "" : ", ") + names[i];
+  }
+  if (names.size() > kNamed) text += " and " + std::to_string(names.size() - kNamed) + " more";
+  return text;
 }
 
 }  // namespace hat

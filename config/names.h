@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// config/names.h: reads names of services, functions and nodes from YAML values. The parameter
-// `what` of each function is the name of the key, for error messages.
+// config/names.h: names of services, functions and nodes: reads them from YAML values, and lists
+// them in messages. The parameter `what` of a function that reads is the name of the key, for error
+// messages.
 //
 // Bounds   A name has 1 to kConfigNameBytesMax bytes, because the hello of a link and the head of a
 //          message have no space for longer names.
@@ -11,6 +12,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "config/yaml.h"
 
@@ -26,5 +28,8 @@ std::optional<std::string> read_node_name(const YamlValue& value, std::string_vi
 // Reads a name as read_node_name() does, but also accepts "$VARIABLE" for the value of an
 // environment variable, so that many hosts can share one file.
 std::optional<std::string> read_own_name(const YamlValue& value, std::string_view what);
+
+// Names a few of `names`, and counts the others: "a, b, c, d and 2 more".
+std::string names_text(const std::vector<std::string>& names);
 
 }  // namespace hat

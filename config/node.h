@@ -335,9 +335,10 @@ NodeConfig read_application_config(const std::string& text, const std::string& f
 NodeConfig load_node_config(const std::string& file, Diagnostics& diagnostics);
 
 // Checks whether the node configuration and the manifests agree. Adds a warning if no manifest
-// defines a service of the node, or if a manifest restricts callers (`allow`) but link.tls is
-// absent. Adds an error if `mode: shared` lacks the service's list of functions, or if `allow`
-// lacks a signature or the server's Thrift transport.
+// defines a service of the node, if a manifest restricts callers (`allow`) but link.tls is absent,
+// or if a function that is `idempotent` has a server with `mode: mirror`. Adds an error if `mode:
+// shared` lacks the service's list of functions, or if `allow` lacks a signature or the server's
+// Thrift transport.
 void check_against(const NodeConfig& node, const Manifest& manifest, Diagnostics& diagnostics);
 
 }  // namespace hat

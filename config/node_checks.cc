@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/nearest_word.h"
+#include "config/names.h"
 #include "config/upstream_rules.h"
 #include "config/yaml.h"
 
@@ -190,6 +191,23 @@ void check_written_files(const NodeConfig& node, const std::string& file,
   check(node.tracing.path, node.tracing.location, "tracing.path: the daemon appends to");
 }
 
+// Warns of the hint `idempotent` if the daemon rarely has a use for it.
+void check_idempotent(const ServedConfig& served, const ServiceSpec& service,
+                      Diagnostics& diagnostics) {
+  if (served.mode == UpstreamMode::kShared) return;
+  std::vector<std::string> names;
+  for (const FunctionSpec& function : service.functions) {
+    const Hints hints = effective(function.hints, service.hints, Side::kClient);
+    if (hints.idempotent.value_or(false)) names.push_back(function.name);
+  }
+  if (names.empty()) return;
+  diagnostics.warning(served.location,
+                      "serves." + served.service + ": the hint idempotent of " + names_text(names) +
+                          " has little effect with mode: mirror, because a call is sent again only "
+                          "if its client connection has not reached the server yet; set mode: "
+                          "shared if the server keeps no state for a connection");
+}
+
 void check_against(const NodeConfig& node, const Manifest& manifest, Diagnostics& diagnostics) {
   std::vector<std::string_view> names;
   for (const ServiceSpec& service : manifest.services) names.push_back(service.name);
@@ -215,6 +233,7 @@ void check_against(const NodeConfig& node, const Manifest& manifest, Diagnostics
   for (const ServedConfig& served : node.serves) {
     check(served.service, served.location);
     const auto found = std::ranges::find(manifest.services, served.service, &ServiceSpec::name);
+    if (found != manifest.services.end()) check_idempotent(served, *found, diagnostics);
     const bool lists = found != manifest.services.end() && !found->functions.empty();
     if (served.mode != UpstreamMode::kShared || lists) continue;
     diagnostics.error(served.location,

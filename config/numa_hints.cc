@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <set>
 
+#include "config/names.h"
+
 namespace hat {
 namespace {
 
@@ -118,16 +120,6 @@ class Resolver {
 };
 
 }  // namespace
-
-std::string names_text(const std::vector<std::string>& names) {
-  constexpr size_t kNamed = 4;
-  std::string text;
-  for (size_t i = 0; i < std::min(names.size(), kNamed); ++i) {
-    text += (i == 0 ? "" : ", ") + names[i];
-  }
-  if (names.size() > kNamed) text += " and " + std::to_string(names.size() - kNamed) + " more";
-  return text;
-}
 
 const NumaVerdict* NumaHints::find(Side side, const std::string& service,
                                    const std::string& method) const {

@@ -50,9 +50,6 @@ struct NumaHints {
 NumaHints resolve_numa_hints(const NodeConfig& node, const Manifest& manifest,
                              const std::vector<WorkerPlacement>& workers, const HostCores& host);
 
-// Names a few of `names`, and counts the others: "a, b, c, d and 2 more".
-std::string names_text(const std::vector<std::string>& names);
-
 // Adds a warning for each group of functions whose hint `numa` is not honoured for the same reason.
 // Considers only services that this node offers or serves.
 void warn_of_hints(const NodeConfig& node, const NumaHints& numa, Diagnostics& diagnostics);

@@ -12,7 +12,7 @@
 #include <variant>
 #include <vector>
 
-#include "config/numa_hints.h"
+#include "config/names.h"
 #include "engine/plan/idle_hints.h"
 #include "hintgen/signatures.h"
 
