@@ -4,15 +4,11 @@ write spans for the OpenTelemetry collector, and the server sees the span of the
 
 import json
 import subprocess
-import threading
 import time
 
-from setting import PROGRAMS, Client, ProbeOfTomorrow, Scenario, main, probe_nodes
-from nodes import ask, free_ports, wait_until
-from thrift.protocol import THeaderProtocol
-from thrift.protocol.TProtocol import TProtocolFactory
-from thrift.server import TServer
-from thrift.transport import THeaderTransport, TSocket, TTransport
+from setting import PROGRAMS, Scenario, main, probe_nodes
+from theader import HeaderClient, HeaderServer
+from nodes import ask, wait_until
 
 TRACE_ID = "0af7651916cd43dd8448eb211c80319c"
 SPAN_ID = "b7ad6b7169203331"
@@ -20,57 +16,13 @@ TYPES = {"stringValue": str, "intValue": str, "doubleValue": (int, float)}  # OT
 SECONDS = 0.02  # of each call at the server
 CLOCKS_NS = 200_000_000  # the most by which clocks that were read at different times may differ on a busy host
 TRACING = {"tracing": {"path": "spans.jsonl"}}
-KINDS = [THeaderTransport.THeaderClientType.HEADERS]
 
 
-class HeaderServer:
-    """Answers add() on connections with THeader. A stock server with it runs until the process ends.
-
-    `headers` has the info headers of each call, in the order of the calls.
-    """
-
-    def __init__(self):
-        self.headers = headers = []
-        [port] = free_ports(1)
-        self.addresses = [f"127.0.0.1:{port}"]
-
-        class Protocol(THeaderProtocol.THeaderProtocol):
-            def readMessageBegin(self):
-                message = super().readMessageBegin()
-                headers.append(dict(self.get_headers()))
-                return message
-
-        class Protocols(TProtocolFactory):
-            def getProtocol(self, trans):
-                return Protocol(trans, KINDS)
-
-        socket = TSocket.TServerSocket("127.0.0.1", port)
-        server = TServer.TThreadedServer(ProbeOfTomorrow.Processor(self), socket, TTransport.TTransportFactoryBase(),
-                                         Protocols(), daemon=True)
-        threading.Thread(target=server.serve, daemon=True).start()
-
-    def add(self, left, right):
-        time.sleep(SECONDS)
-        return left + right
-
-
-class TracingClient(Client):
-    """A stock client with THeader; `send(text)` makes a call with the info header `traceparent`."""
-
-    def __init__(self, nodes):
-        super().__init__(nodes)
-        self.transport = self.socket
-        self.protocol = THeaderProtocol.THeaderProtocol(self.socket, KINDS)
-        self.calls = ProbeOfTomorrow.Client(self.protocol)
-
-    def __enter__(self):
-        super().__enter__()
-        return self
-
-    def send(self, text):
-        if text:
-            self.protocol.trans.set_header(b"traceparent", text.encode())
-        assert self.calls.add(1, 2) == 3
+def send(client, text):
+    """Makes a call; with the info header `traceparent`, unless the text is None."""
+    if text:
+        client.set("traceparent", text)
+    assert client.calls.add(1, 2) == 3
 
 
 def traceparent(flags="01"):
@@ -130,13 +82,13 @@ class Tracing(Scenario):
         return span
 
     def test_both_daemons_write_spans_and_the_server_sees_the_clients_daemon(self):
-        server = HeaderServer()
+        server = HeaderServer(SECONDS)
         with probe_nodes(server=server, keys={"host-a": TRACING, "host-b": TRACING}) as nodes:
             began = time.time_ns()
-            with TracingClient(nodes) as client:
-                client.send(traceparent())
-                client.send(traceparent(flags="00"))
-                client.send(None)
+            with HeaderClient(nodes) as client:
+                send(client, traceparent())
+                send(client, traceparent(flags="00"))
+                send(client, None)
             ended = time.time_ns()
             ours, theirs = (self.only_span(node) for node in (nodes.a, nodes.b))
             for node in (nodes.a, nodes.b):  # a daemon counts a span after it has written it
@@ -162,17 +114,17 @@ class Tracing(Scenario):
         self.assertEqual(sent, [f"00-{TRACE_ID}-{ours['spanId']}-01".encode(), traceparent(flags="00").encode(), None])
 
     def test_without_the_key_nothing_is_changed_or_written(self):
-        server = HeaderServer()
+        server = HeaderServer(SECONDS)
         with probe_nodes(server=server) as nodes:
-            with TracingClient(nodes) as client:
-                client.send(traceparent())
+            with HeaderClient(nodes) as client:
+                send(client, traceparent())
             self.assertEqual(list(nodes.folder.rglob("spans.jsonl")), [])
             self.assertIn("hatrpc_spans_written_total 0\n", page_of(nodes.a))
         self.assertEqual(server.headers, [{b"traceparent": traceparent().encode()}])
 
     def test_a_file_that_cannot_be_written_is_reported_at_once(self):
         keys = {"tracing": {"path": "missing/spans.jsonl"}}
-        with probe_nodes(server=HeaderServer(), keys={"host-a": keys}) as nodes:
+        with probe_nodes(server=HeaderServer(SECONDS), keys={"host-a": keys}) as nodes:
             file = nodes.a.config.parent / "missing" / "spans.jsonl"
             message = f"spans: cannot write to {file}: No such file or directory"
             wait_until("the daemon reports it", lambda: message in nodes.a.log())
@@ -180,8 +132,8 @@ class Tracing(Scenario):
                                    capture_output=True, check=False)
             self.assertEqual(check.returncode, 0, check.stderr)
             self.assertIn("tracing.path: this user cannot write to", check.stdout + check.stderr)
-            with TracingClient(nodes) as client:
-                client.send(traceparent())
+            with HeaderClient(nodes) as client:
+                send(client, traceparent())
             wait_until("the lost span is counted", lambda: "hatrpc_spans_lost_total 1\n" in page_of(nodes.a))
             self.assertEqual(nodes.a.log().count("spans: cannot write to"), 1)
 
