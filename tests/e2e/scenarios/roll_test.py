@@ -2,8 +2,9 @@
 """tests/e2e/scenarios/roll_test.py: rolls the daemons of twenty hosts one by one under load; no call may fail.
 
 The hosts are network namespaces (tests/e2e/network.py). Each host has a daemon, a server, and clients that call the
-servers of all hosts, whose daemons they find by a name in the DNS. Every second host is rolled by a takeover. On the
-others the clients stop, as docs/operations.md requires, and the daemon drains and starts again.
+servers of all hosts, whose daemons they find by a name in the DNS. The daemons share a certificate, as those of the
+Kubernetes chart do. Every second host is rolled by a takeover. On the others the clients stop, as docs/operations.md
+requires, and the daemon drains and starts again.
 """
 
 import collections
@@ -14,6 +15,7 @@ import time
 import unittest
 
 from setting import PROGRAMS, Client, manifest
+from certificates import Certificates
 from changing_fleet import (ENDPOINT, LINK_PORT, SERVER_PORT, calls_by_lane, executed, loop_fabric, prepare,
                             start_recording_server, wait_for_server)
 from fleet import main_in_a_network_namespace
@@ -37,6 +39,7 @@ class RollTest(unittest.TestCase):
         prepare(self.folder, manifest())
         self.network = self.ends.enter_context(Network(HOSTS))
         self.network.dns.set(*hosts("fleet.example", *(host.address for host in self.network.hosts.values())))
+        self.certificates = self.ends.enter_context(Certificates(PROGRAMS, "fleet"))
         servers = [start_recording_server(host, self.folder) for host in self.network.hosts.values()]
         for server in servers:
             self.ends.callback(self.end, server)
@@ -51,9 +54,10 @@ class RollTest(unittest.TestCase):
             process.wait()
 
     def start_node(self, host):
+        tls = self.certificates.tls("fleet")["tls"]
         node = Node(PROGRAMS, self.folder, {
             "node": host.name, "workers": 1, "fabric": loop_fabric(self.folder),
-            "link": {"insecure": True, "listen": f"tcp:{host.address}:{LINK_PORT}"},
+            "link": {"listen": f"tcp:{host.address}:{LINK_PORT}", "tls": {**tls, "allow": ["fleet"]}},
             "peers": {"fleet": {"link": f"dns:fleet.example:{LINK_PORT}", "serves": ["Probe"]}},
             "endpoints": [{"listen": f"tcp:{ENDPOINT}", "service": "Probe"}],
             "serves": {"Probe": {"upstream": f"tcp:127.0.0.1:{SERVER_PORT}", "mode": "shared"}}}, host=host)
