@@ -4,6 +4,9 @@
 #include <sys/socket.h>
 
 #include <algorithm>
+#include <memory>
+#include <utility>
+#include <vector>
 
 #include "daemon/process/daemon.h"
 #include "daemon/proxy/worker_status.h"
@@ -28,35 +31,52 @@ ClientProcess client_of(int fd, Address::Kind kind) {
   return {.pid = static_cast<uint32_t>(std::max(process.pid, 0))};
 }
 
-}  // namespace
-
-WorkersReport<PeerReport> Daemon::peers(size_t most) const {
-  WorkersReport<PeerReport> report;
-  for (size_t i = 0; i < threads_.size(); ++i) {
-    auto peers = threads_[i]->ask([most](Worker& worker) { return worker.peer_status(most); });
-    if (!peers) {
+// Asks each worker for a list, which has the members `shown` and `left_out`.
+template <class Report, class Question>
+WorkersReport<Report> ask_all(const std::vector<std::unique_ptr<WorkerThread>>& threads,
+                              const Question& question) {
+  WorkersReport<Report> report;
+  for (size_t i = 0; i < threads.size(); ++i) {
+    auto list = threads[i]->ask(question);
+    if (!list) {
       ++report.silent;
       continue;
     }
-    report.left_out += peers->left_out;
-    for (PeerStatus& one : peers->shown) report.shown.push_back({i, std::move(one)});
+    report.left_out += list->left_out;
+    for (auto& one : list->shown) report.shown.push_back({i, std::move(one)});
   }
   return report;
 }
 
+}  // namespace
+
+WorkersReport<PeerReport> Daemon::peers(size_t most) const {
+  return ask_all<PeerReport>(threads_, [most](Worker& worker) { return worker.peer_status(most); });
+}
+
 WorkersReport<AvoidedReport> Daemon::avoided_peers(size_t most) const {
-  WorkersReport<AvoidedReport> report;
-  for (size_t i = 0; i < threads_.size(); ++i) {
-    auto avoided = threads_[i]->ask([](Worker& worker) { return worker.avoided_peers(); });
-    if (!avoided) {
-      ++report.silent;
-      continue;
-    }
-    const size_t shown = std::min(most, avoided->size());
-    report.left_out += avoided->size() - shown;
-    for (size_t k = 0; k < shown; ++k) report.shown.push_back({i, std::move((*avoided)[k])});
-  }
-  return report;
+  struct AvoidedList {
+    size_t left_out;
+    std::vector<AvoidedPeer> shown;
+  };
+  return ask_all<AvoidedReport>(threads_, [most](Worker& worker) {
+    std::vector<AvoidedPeer> all = worker.avoided_peers();
+    const size_t left_out = all.size() - std::min(most, all.size());
+    all.resize(all.size() - left_out);
+    return AvoidedList{left_out, std::move(all)};
+  });
+}
+
+WorkersReport<UnansweredReport> Daemon::unanswered_calls(size_t most) const {
+  return ask_all<UnansweredReport>(
+      threads_, [most](Worker& worker) { return worker.unanswered_calls(most); });
+}
+
+WorkersReport<WayReport> Daemon::ways_of(const std::string& service, const std::string& method,
+                                         size_t most) const {
+  return ask_all<WayReport>(threads_, [service, method, most](Worker& worker) {
+    return worker.ways_of(service, method, most);
+  });
 }
 
 ConnectionsReport Daemon::connections(ConnectionOrder order, size_t most) const {
@@ -85,37 +105,6 @@ ConnectionsReport Daemon::connections(ConnectionOrder order, size_t most) const 
     for (size_t k = 0; k < part->clients.size(); ++k) {
       report.shown.push_back({i, std::move(part->list.shown[k]), std::move(part->clients[k])});
     }
-  }
-  return report;
-}
-
-WorkersReport<UnansweredReport> Daemon::unanswered_calls(size_t most) const {
-  WorkersReport<UnansweredReport> report;
-  for (size_t i = 0; i < threads_.size(); ++i) {
-    auto waiting =
-        threads_[i]->ask([most](Worker& worker) { return worker.unanswered_calls(most); });
-    if (!waiting) {
-      ++report.silent;
-      continue;
-    }
-    report.left_out += waiting->left_out;
-    for (UnansweredCalls& one : waiting->shown) report.shown.push_back({i, std::move(one)});
-  }
-  return report;
-}
-
-WorkersReport<WayReport> Daemon::ways_of(const std::string& service, const std::string& method,
-                                         size_t most) const {
-  WorkersReport<WayReport> report;
-  for (size_t i = 0; i < threads_.size(); ++i) {
-    auto ways = threads_[i]->ask(
-        [service, method, most](Worker& worker) { return worker.ways_of(service, method, most); });
-    if (!ways) {
-      ++report.silent;
-      continue;
-    }
-    report.left_out += ways->left_out;
-    for (WayToPeer& one : ways->shown) report.shown.push_back({i, std::move(one)});
   }
   return report;
 }
