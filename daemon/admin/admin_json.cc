@@ -299,7 +299,7 @@ json status_json(Control& control) {
       {"links", links_json(control)},
       {"names", names_json(control)},
       {"connections_open", total(workers, &WorkerCounters::connections_open)},
-      {"upstream_connections_open", total(workers, &WorkerCounters::upstream_connections_open)},
+      {"upstream_connections_open", total(workers, &UpstreamCounters::open)},
       {"buffered_bytes", total(workers, &WorkerCounters::buffered_bytes)},
       {"local_replies", local_replies},
       {"last_reload",

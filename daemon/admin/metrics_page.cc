@@ -105,6 +105,9 @@ void add_traffic(MetricFamilies& page, Control& control) {
       "hatrpc_opaque_streams_total",
       "Streams carried byte for byte, because hatrpcd cannot follow their bytes as Thrift.",
       sum(&WorkerCounters::opaque_streams));
+  page.gauge("hatrpc_idle_streams",
+             "Streams to peers that clients have left, and that wait for a later call.",
+             sum(&WorkerCounters::idle_streams));
   page.begin("hatrpc_opaque_stream_failures_total",
              "Streams carried byte for byte that failed, by side and reason.", Type::Counter);
   for (size_t side = 0; side < kSides.size(); ++side) {
@@ -122,19 +125,21 @@ void add_traffic(MetricFamilies& page, Control& control) {
 
 void add_data(MetricFamilies& page, Control& control) {
   const auto& workers = control.workers();
-  const auto sum = [&](Counter WorkerCounters::*counter) {
-    return static_cast<double>(total(workers, counter));
-  };
+  const auto sum = [&](auto counter) { return static_cast<double>(total(workers, counter)); };
   page.gauge("hatrpc_upstream_connections_open", "Connections to local servers.",
-             sum(&WorkerCounters::upstream_connections_open));
+             sum(&UpstreamCounters::open));
   page.counter("hatrpc_upstream_connects_total", "Attempts to connect to local servers.",
-               sum(&WorkerCounters::upstream_connects));
+               sum(&UpstreamCounters::connects));
+  page.counter(
+      "hatrpc_upstream_ejections_total",
+      "How often connections to a server began to avoid an address, because it has failed.",
+      sum(&UpstreamCounters::ejections));
   page.counter("hatrpc_upstreams_detached_total",
                "Connections to local servers that were kept for another stream.",
-               sum(&WorkerCounters::upstreams_detached));
+               sum(&UpstreamCounters::detached));
   page.counter("hatrpc_upstreams_attached_total",
                "Connections to local servers that a stream took over from another one.",
-               sum(&WorkerCounters::upstreams_attached));
+               sum(&UpstreamCounters::attached));
   page.counter("hatrpc_oneway_dropped_total", "Oneway calls that could not be delivered.",
                sum(&WorkerCounters::oneway_dropped));
   page.begin("hatrpc_asked_pollings_total",
@@ -204,11 +209,7 @@ void add_peers(MetricFamilies& page, Control& control, const std::vector<LinkRep
 
 void add_rdma(MetricFamilies& page, Control& control) {
   const auto sum = [&](Counter RdmaCounters::*counter) {
-    double all = 0;
-    for (const WorkerCounters* worker : control.workers()) {
-      all += static_cast<double>((worker->rdma.*counter).value());
-    }
-    return all;
+    return static_cast<double>(total(control.workers(), counter));
   };
   page.counter("hatrpc_lanes_refused_total",
                "RDMA lanes of peers that were refused; the peers' calls use TCP.",

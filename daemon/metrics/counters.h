@@ -93,6 +93,15 @@ struct RdmaCounters {
   Counter frames_not_kept;   // of requests: copies are wanted, and there was no space for one
 };
 
+// Connections to local servers.
+struct UpstreamCounters {
+  Counter open;
+  Counter connects;
+  Counter ejections;  // of addresses that connections began to avoid
+  Counter detached;   // connections kept until another stream takes them
+  Counter attached;   // detached connections that a stream has taken
+};
+
 // The results of calls of peers that asked for a polling mode.
 enum class AskedPolling : uint8_t {
   kFollowed,    // the worker waits in this mode
@@ -158,12 +167,10 @@ struct WorkerCounters {
   Counter connections_taken_over;   // accepted by the predecessor, and moved to this process
   Counter connections_handed_over;  // accepted by this process, and moved to the successor
   Counter opaque_streams;           // streams carried byte for byte
+  Counter idle_streams;             // to peers: those that now wait for a later call
   // Failures of opaque streams, by Side and by engine::Failure.
   std::array<std::array<Counter, engine::kFailureCount>, 2> opaque_failures;
-  Counter upstreams_detached;  // upstream connections kept until another stream takes them
-  Counter upstreams_attached;  // detached upstream connections that a stream has taken
-  Counter upstream_connections_open;
-  Counter upstream_connects;
+  UpstreamCounters upstream;
   Counter checked_requests;  // requests of restricted peers that have passed the check
   // Requests of restricted peers that were rejected, by thrift::RequestFault.
   std::array<Counter, thrift::kRequestFaultNames.size()> refused_requests;

@@ -130,6 +130,20 @@ inline uint64_t total(const std::vector<const WorkerCounters*>& workers,
   return sum;
 }
 
+inline uint64_t total(const std::vector<const WorkerCounters*>& workers,
+                      Counter UpstreamCounters::*counter) {
+  uint64_t sum = 0;
+  for (const WorkerCounters* worker : workers) sum += (worker->upstream.*counter).value();
+  return sum;
+}
+
+inline uint64_t total(const std::vector<const WorkerCounters*>& workers,
+                      Counter RdmaCounters::*counter) {
+  uint64_t sum = 0;
+  for (const WorkerCounters* worker : workers) sum += (worker->rdma.*counter).value();
+  return sum;
+}
+
 inline uint64_t total(const std::vector<const WorkerCounters*>& workers, engine::Failure failure) {
   uint64_t sum = 0;
   for (const WorkerCounters* worker : workers) {

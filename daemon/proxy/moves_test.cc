@@ -405,9 +405,9 @@ TEST_F(ServerMovesTest, MovesTheConnectionToAnotherStream) {
   EXPECT_EQ(server->written, kCallOfGet);
   node_.receive(server, kReplyOfGet);
   EXPECT_EQ(payload_of(FrameKind::kReply, next->written), kReplyOfGet);
-  EXPECT_EQ(node_.counters.upstream_connects.value(), 1u);
-  EXPECT_EQ(node_.counters.upstreams_detached.value(), 1u);
-  EXPECT_EQ(node_.counters.upstreams_attached.value(), 1u);
+  EXPECT_EQ(node_.counters.upstream.connects.value(), 1u);
+  EXPECT_EQ(node_.counters.upstream.detached.value(), 1u);
+  EXPECT_EQ(node_.counters.upstream.attached.value(), 1u);
 }
 
 TEST_F(ServerMovesTest, WaitsUntilTheServerHasTakenAll) {

@@ -126,7 +126,7 @@ TEST_F(Resume, ADetachThatWasLostIsSentAgain) {
   lose_at_client();
   EXPECT_THAT(kinds_during_exchange(pair_.server_link()),
               IsSupersetOf({FrameKind::kResumed, FrameKind::kDetached}));
-  EXPECT_EQ(pair_.server().counters.upstreams_detached.value(), 1u);
+  EXPECT_EQ(pair_.server().counters.upstream.detached.value(), 1u);
   EXPECT_FALSE(client_->closed || client_->shut) << "it waits for a link to the successor";
 }
 

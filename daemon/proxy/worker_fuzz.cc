@@ -182,7 +182,7 @@ class Run {
 
   bool nobody_left() const {
     return node_.counters.connections_open.value() == 0 &&
-           node_.counters.upstream_connections_open.value() == 0;
+           node_.counters.upstream.open.value() == 0;
   }
 
   // Breaks all byte streams, including new ones, until every time-out has passed.

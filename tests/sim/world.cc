@@ -433,7 +433,7 @@ void World::check_at_rest() {
                      " outlived their clients");
       }
     }
-    const uint64_t open = daemons_[host]->counters().upstream_connections_open.value();
+    const uint64_t open = daemons_[host]->counters().upstream.open.value();
     counted += open;
     if (open > limit) {
       book_.broken("leak: " + daemons_[host]->node().node + " counts " + std::to_string(open) +

@@ -140,7 +140,7 @@ TEST_F(PooledCallEndsTest, GiveNobodyATurnOfALinkThatHasEnded) {
   FakeNode::read(link_);
   node_.reactor.end_iteration();
   EXPECT_EQ(servers(), 2u) << "no connection is made for who waited";
-  EXPECT_EQ(node_.counters.upstream_connections_open.value(), 0u);
+  EXPECT_EQ(node_.counters.upstream.open.value(), 0u);
   EXPECT_EQ(node_.counters.buffered_bytes.value(), 0u);
 }
 

@@ -169,7 +169,7 @@ TEST_P(WrongReplyTest, FailsTheCallAndClosesTheConnection) {
   EXPECT_EQ(servers(), 2u);
   reply(server(1));
   EXPECT_THAT(ends(), ElementsAre("2.1 ends"));
-  EXPECT_EQ(node_.counters.upstream_connections_open.value(), 1u);
+  EXPECT_EQ(node_.counters.upstream.open.value(), 1u);
   EXPECT_EQ(node_.counters.buffered_bytes.value(), 0u);
 }
 

@@ -56,7 +56,7 @@ void ServerStream::try_detach() {
   connection->peer_names.assign(names.begin(), names.end());
   const auto token = worker_.detached().keep(std::move(*connection), worker_.reactor().now());
   if (!token) return pin();
-  worker_.counters().upstreams_detached.add();
+  worker_.counters().upstream.detached.add();
   upstream_->abandon();
   stream_.send_control(FrameKind::kDetached, *token);
   close();
@@ -92,7 +92,7 @@ void ServerStream::try_attach() {
     return reset(Failure::kUpstreamClosed,
                  upstream_text(served_->config) + ": the connection was not kept");
   }
-  worker_.counters().upstreams_attached.add();
+  worker_.counters().upstream.attached.add();
   upstream_ = worker_.upstreams().adopt(served_, std::move(*connection));
   upstream_->set_user(this);
   binding_.bind();

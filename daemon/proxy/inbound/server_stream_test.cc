@@ -367,7 +367,7 @@ TEST_F(PossibleCallsServedTest, EndWithTheServerWhereTheClientHasEnded) {
     EXPECT_THAT(ends(), ElementsAre("1 none"));
     EXPECT_TRUE(server->closed);
   }
-  EXPECT_EQ(node_.counters.upstream_connections_open.value(), 0u);
+  EXPECT_EQ(node_.counters.upstream.open.value(), 0u);
 }
 
 TEST_F(PossibleCallsServedTest, AreAnsweredAlsoAfterTheClientsEnd) {
@@ -425,7 +425,7 @@ TEST_F(ServersEndTest, IsToldAfterTheFailuresOfCallsThatItLeavesUnanswered) {
   EXPECT_EQ(node_.reactor.wires.size(), connections) << "another connection knows no login";
   end_of_client(1);
   EXPECT_TRUE(server->closed);
-  EXPECT_EQ(node_.counters.upstream_connections_open.value(), 0u);
+  EXPECT_EQ(node_.counters.upstream.open.value(), 0u);
 }
 
 TEST_F(ServersEndTest, IsToldAtOnceWhereItIsIdle) {

@@ -23,8 +23,8 @@ UpstreamConnection::UpstreamConnection(Worker& worker, std::shared_ptr<const Ser
       next_id_(first_id),
       stream_(connect()),
       bulk_(worker.counters().rdma.zero_copy_bytes) {
-  worker_.counters().upstream_connects.add();
-  worker_.counters().upstream_connections_open.add();
+  worker_.counters().upstream.connects.add();
+  worker_.counters().upstream.open.add();
   out_.await_writable(*stream_);
 }
 
@@ -38,7 +38,7 @@ UpstreamConnection::UpstreamConnection(Worker& worker, std::shared_ptr<const Ser
       carried_(connection.unchecked ? Carried::kUnchecked : Carried::kChecked),
       stream_(worker.reactor().resume(std::move(connection.descriptors), *this)),
       bulk_(worker.counters().rdma.zero_copy_bytes) {
-  worker_.counters().upstream_connections_open.add();
+  worker_.counters().upstream.open.add();
 }
 
 // Connects to the server over its ring, if it has one and listens there, and otherwise to the first
@@ -88,6 +88,7 @@ void UpstreamConnection::on_accepted() {
 void UpstreamConnection::eject_address(const std::string& reason) {
   const std::string address = to_string(tried_.back());
   const Duration time = ejections().eject(address, worker_.reactor().now());
+  if (time != Duration::zero()) worker_.counters().upstream.ejections.add();
   if (time != Ejections::kFirst) return;
   LOG(INFO) << "serves." << served_->config.service << ": no connection to " << address << ": "
             << reason << "; connections prefer other addresses for a while";
@@ -112,7 +113,7 @@ void UpstreamConnection::count_use(bool begins) {
 
 UpstreamConnection::~UpstreamConnection() {
   if (user_ != nullptr) count_use(false);
-  worker_.counters().upstream_connections_open.sub();
+  worker_.counters().upstream.open.sub();
   buffered(-static_cast<int64_t>(out_.size()));
 }
 

@@ -103,6 +103,7 @@ TEST(UpstreamConnectionTest, AvoidsAnAddressThatDoesNotAnswer) {
     EXPECT_EQ(opened.address(), kAddresses[1]);
   }
   EXPECT_EQ(Opened(node, served).address(), kAddresses[1]);
+  EXPECT_EQ(node.counters.upstream.ejections.value(), 1u);
 }
 
 TEST(UpstreamConnectionTest, AnAddressThatHasAcceptedIsNotAvoided) {

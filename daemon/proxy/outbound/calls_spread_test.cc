@@ -54,6 +54,8 @@ class CallsSpread : public FakePeersTest {
     return header.stream;
   }
 
+  uint64_t idle_streams() const { return node_.counters.idle_streams.value(); }
+
   std::map<FrameKind, int> frames_;
 };
 
@@ -175,12 +177,26 @@ TEST_F(CallsSpread, AStreamKeepsItsCallNumbersAndCredit) {
   EXPECT_GT(next.call, 1u);
 }
 
+TEST_F(CallsSpread, IdleStreamsAreCounted) {
+  EXPECT_EQ(idle_streams(), 0u);
+  calls_of(clients_[0], 100);
+  EXPECT_EQ(idle_streams(), 2u) << "at all peers but the one of the last call";
+  while (answered_call(clients_[0]) != 0) {
+  }
+  end_link(1);
+  EXPECT_EQ(idle_streams(), 1u);
+  node_.set_node(configuration());
+  EXPECT_EQ(idle_streams(), 0u);
+}
+
 TEST_F(CallsSpread, APeerEndsAnIdleStream) {
   const uint32_t stream = idle_stream_at(0);
+  const uint64_t before = idle_streams();
   const engine::FailMeta meta{engine::Failure::kUpstreamClosed, 0};
   node_.receive(links_[0],
                 frame_bytes({.kind = FrameKind::kReset, .stream = stream},
                             std::string(reinterpret_cast<const char*>(&meta), sizeof meta)));
+  EXPECT_EQ(idle_streams(), before - 1);
   EXPECT_NE(call_at(0).stream, stream);
   EXPECT_THAT(kinds_in(links_[0]->written), ElementsAre(FrameKind::kOpen, FrameKind::kCall));
 }

@@ -55,6 +55,7 @@ void PeerLink::keep_idle_stream(IdleStream stream) {
   DCHECK(has_space_for_idle_stream());
   stream.state.entry->second = nullptr;
   idle_.push_back(std::move(stream));
+  worker_.counters().idle_streams.add();
   note_use_of_streams();
 }
 
@@ -64,6 +65,7 @@ std::optional<IdleStream> PeerLink::take_idle_stream(ClientConnection& connectio
   if (found == idle_.rend()) return std::nullopt;
   IdleStream taken = std::move(*found);
   idle_.erase(std::next(found).base());
+  worker_.counters().idle_streams.sub();
   taken.state.entry->second = &connection;
   link_.session().set_carries_streams(true);
   return taken;
@@ -77,13 +79,14 @@ void PeerLink::end_idle_streams() {
 // nothing of them is on its way on another lane.
 template <class Which>
 void PeerLink::end_idle_streams(engine::FrameKind last, Which which) {
-  std::erase_if(idle_, [&](const IdleStream& one) {
+  const size_t ended = std::erase_if(idle_, [&](const IdleStream& one) {
     if (!which(one)) return false;
     const uint32_t stream = one.state.entry->first;
     if (link_.up()) link_.lane().send({.kind = last, .stream = stream}, {});
     streams_.erase(stream);
     return true;
   });
+  worker_.counters().idle_streams.sub(ended);
 }
 
 // Handles a frame of an idle stream. Credit can follow the last answer. By any other frame the peer
@@ -98,6 +101,7 @@ void PeerLink::on_idle_stream_frame(StreamEntry& stream, const engine::FrameHead
   }
   if (header.kind != engine::FrameKind::kReset) reset(stream.first);
   idle_.erase(found);
+  worker_.counters().idle_streams.sub();
   streams_.erase(header.stream);
 }
 
