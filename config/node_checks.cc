@@ -157,6 +157,23 @@ void check_signatures(const NodeConfig& node, const Manifest& manifest, Diagnost
   }
 }
 
+// Warns of the hint `idempotent` if the daemon rarely has a use for it.
+void check_idempotent(const ServedConfig& served, const ServiceSpec& service,
+                      Diagnostics& diagnostics) {
+  if (served.mode == UpstreamMode::kShared) return;
+  std::vector<std::string> names;
+  for (const FunctionSpec& function : service.functions) {
+    const Hints hints = effective(function.hints, service.hints, Side::kClient);
+    if (hints.idempotent.value_or(false)) names.push_back(function.name);
+  }
+  if (names.empty()) return;
+  diagnostics.warning(served.location,
+                      "serves." + served.service + ": the hint idempotent of " + names_text(names) +
+                          " has little effect with mode: mirror, because a call is sent again only "
+                          "if its client connection has not reached the server yet; set mode: "
+                          "shared if the server keeps no state for a connection");
+}
+
 }  // namespace
 
 void check_node(const NodeConfig& node, Diagnostics& diagnostics) {
@@ -189,23 +206,6 @@ void check_written_files(const NodeConfig& node, const std::string& file,
   check(node.access_log.path, node.access_log.location, "access_log.path: the daemon appends to");
   used.push_back(node.access_log.path);
   check(node.tracing.path, node.tracing.location, "tracing.path: the daemon appends to");
-}
-
-// Warns of the hint `idempotent` if the daemon rarely has a use for it.
-void check_idempotent(const ServedConfig& served, const ServiceSpec& service,
-                      Diagnostics& diagnostics) {
-  if (served.mode == UpstreamMode::kShared) return;
-  std::vector<std::string> names;
-  for (const FunctionSpec& function : service.functions) {
-    const Hints hints = effective(function.hints, service.hints, Side::kClient);
-    if (hints.idempotent.value_or(false)) names.push_back(function.name);
-  }
-  if (names.empty()) return;
-  diagnostics.warning(served.location,
-                      "serves." + served.service + ": the hint idempotent of " + names_text(names) +
-                          " has little effect with mode: mirror, because a call is sent again only "
-                          "if its client connection has not reached the server yet; set mode: "
-                          "shared if the server keeps no state for a connection");
 }
 
 void check_against(const NodeConfig& node, const Manifest& manifest, Diagnostics& diagnostics) {
